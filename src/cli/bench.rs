@@ -24,7 +24,8 @@ use posewire::output::{PoseSink, Predict};
 use posewire::pipeline::supervisor::{NoNotify, supervise};
 use posewire::pipeline::{Options, Parts, Pipeline};
 use posewire::progress::Progress;
-use posewire::telemetry::{Histogram, Stage, Telemetry, board};
+use posewire::telemetry::alloc::Allocations;
+use posewire::telemetry::{Histogram, Stage, Summary, Telemetry, board};
 use posewire::{files, infer, models};
 
 use cable::Cable;
@@ -134,7 +135,53 @@ fn next(args: &Args, report: &Report) -> String {
     format!("{keep}; docs/speed.md and docs/latency.md say what to expect{faster}")
 }
 
+/// The whole of it, in real time; fills in what the networks alone do not say.
 fn pipeline(args: &Args, report: &mut Report, progress: &Progress) -> anyhow::Result<()> {
+    let telemetry = Arc::new(Telemetry::default());
+    let cable = Cable::open(BAUD).context("cannot open a pseudo-terminal")?;
+    let parts = parts(args, &cable, &telemetry)?;
+    let started = Instant::now();
+    let pipeline = Pipeline::start(parts, Options::default()).context("cannot start a thread")?;
+
+    let stop = Arc::new(AtomicBool::new(false));
+    let ended = AtomicBool::new(false);
+    let (outcome, measured) = std::thread::scope(|scope| {
+        let timer = scope.spawn(|| {
+            let measured = measure(args.seconds, started, &cable, &telemetry, &ended, progress);
+            stop.store(true, Ordering::Release);
+            measured
+        });
+        let outcome = supervise(pipeline, &stop, None, &mut NoNotify);
+        ended.store(true, Ordering::Release);
+        (outcome, timer.join())
+    });
+    let Ok(measured) = measured else { bail!("the timer failed") };
+    if let Some(error) = outcome.errors.into_iter().next() {
+        return Err(error.into());
+    }
+    if measured.latency.count == 0 {
+        bail!(
+            "no pose came through in {:.1} s: is there a person in the clip, and does it last longer than the {} s of warming up?",
+            measured.lasted.as_secs_f64(),
+            WARM_UP.as_secs()
+        );
+    }
+    report.measured = Some(measured.lasted);
+    report.first_pose = measured.first_pose;
+    report.stages = Stage::ALL.map(|stage| (stage.name(), telemetry.times(stage)));
+    report.frames = telemetry.times(Stage::Temporal).count;
+    report.health = Some(telemetry.health());
+    report.source_fps = telemetry.source_rate_hz();
+    report.allocations = measured.allocations;
+    report.to_wire = measured.latency;
+    report.wire_us = (measured.bytes_per_moment * 10.0 * 1e6 / f64::from(BAUD)) as u64;
+    report.bytes_per_moment = measured.bytes_per_moment;
+    report.resident_bytes = measured.resident_bytes;
+    Ok(())
+}
+
+/// The clip, the networks as configured but for `--model`, and a serial port at the other end of `cable`.
+fn parts(args: &Args, cable: &Cable, telemetry: &Arc<Telemetry>) -> anyhow::Result<Parts> {
     let source = match &args.replay {
         Some(path) => SourceConfig::Replay { path: path.clone(), no_drop: false },
         None => SourceConfig::Synthetic {
@@ -147,11 +194,9 @@ fn pipeline(args: &Args, report: &mut Report, progress: &Progress) -> anyhow::Re
             no_drop: false,
         },
     };
-    let telemetry = Arc::new(Telemetry::default());
     let clock: Arc<dyn Clock> = Arc::new(Monotonic);
     let mut config = Config::default();
     config.models.keypoints.clone_from(&args.model);
-    let cable = Cable::open(BAUD).context("cannot open a pseudo-terminal")?;
     let options = SerialOptions {
         port: cable.port().parse::<PortSpec>()?,
         predict: Predict::Now,
@@ -163,13 +208,12 @@ fn pipeline(args: &Args, report: &mut Report, progress: &Progress) -> anyhow::Re
         events: None,
     };
     let serial: Box<dyn PoseSink> = Box::new(Serial::open(options, telemetry.clone())?);
-    let started = Instant::now();
     let rate_told = telemetry.clone();
     let notice: Notice = Box::new(move |seen| {
         rate_told.set_source_rate_hz(seen.fps);
         Ok(())
     });
-    let parts = Parts {
+    Ok(Parts {
         source: Box::new(move || Ok(Box::new(Noticed::new(capture::open(&source)?, notice)))),
         tracker: super::run::tracker(
             &config,
@@ -182,58 +226,46 @@ fn pipeline(args: &Args, report: &mut Report, progress: &Progress) -> anyhow::Re
         sinks: vec![serial],
         clock,
         telemetry: telemetry.clone(),
-    };
-    let pipeline = Pipeline::start(parts, Options::default()).context("cannot start a thread")?;
+    })
+}
 
-    let stop = Arc::new(AtomicBool::new(false));
-    let ended = AtomicBool::new(false);
-    let outcome = std::thread::scope(|scope| {
-        let timer = scope.spawn(|| {
-            progress.at(format_args!("waiting for the first pose"));
-            let first_pose = cable.wait_for_pose(Duration::from_secs(20), &ended).map(|at| at - started);
-            sleep_until(WARM_UP, &ended, |_| progress.at(format_args!("warming up")));
-            telemetry.reset_times();
-            cable.reset();
-            let seconds = args.seconds;
-            let measured = sleep_until(Duration::from_secs(seconds), &ended, |passed| {
-                let fps = telemetry.health().fps;
-                progress.at(format_args!("measuring: {} of {seconds} s, {fps:.1} fps", passed.as_secs()));
-            });
-            let rss = board::resident_bytes();
-            let (latency, bytes) = (cable.latency(), cable.bytes_per_moment());
-            let summary = (first_pose, measured, telemetry.allocations(), latency, bytes, rss);
-            stop.store(true, Ordering::Release);
-            summary
-        });
-        let outcome = supervise(pipeline, &stop, None, &mut NoNotify);
-        ended.store(true, Ordering::Release);
-        (outcome, timer.join())
+/// What is taken down while the pipeline still runs.
+struct Measured {
+    /// From the start of the pipeline; `None` where no pose came in time.
+    first_pose: Option<Duration>,
+    lasted: Duration,
+    allocations: Option<Allocations>,
+    latency: Summary,
+    bytes_per_moment: f64,
+    resident_bytes: Option<u64>,
+}
+
+/// Waits for the first pose, warms up, and measures for `seconds`, or until the pipeline has ended.
+fn measure(
+    seconds: u64,
+    started: Instant,
+    cable: &Cable,
+    telemetry: &Telemetry,
+    ended: &AtomicBool,
+    progress: &Progress,
+) -> Measured {
+    progress.at(format_args!("waiting for the first pose"));
+    let first_pose = cable.wait_for_pose(Duration::from_secs(20), ended).map(|at| at - started);
+    sleep_until(WARM_UP, ended, |_| progress.at(format_args!("warming up")));
+    telemetry.reset_times();
+    cable.reset();
+    let lasted = sleep_until(Duration::from_secs(seconds), ended, |passed| {
+        let fps = telemetry.health().fps;
+        progress.at(format_args!("measuring: {} of {seconds} s, {fps:.1} fps", passed.as_secs()));
     });
-    let (outcome, Ok((first_pose, measured, allocations, latency, bytes, rss))) = outcome else {
-        bail!("the timer failed");
-    };
-    if let Some(error) = outcome.errors.into_iter().next() {
-        return Err(error.into());
+    Measured {
+        first_pose,
+        lasted,
+        resident_bytes: board::resident_bytes(),
+        latency: cable.latency(),
+        bytes_per_moment: cable.bytes_per_moment(),
+        allocations: telemetry.allocations(),
     }
-    if latency.count == 0 {
-        bail!(
-            "no pose came through in {:.1} s: is there a person in the clip, and does it last longer than the {} s of warming up?",
-            measured.as_secs_f64(),
-            WARM_UP.as_secs()
-        );
-    }
-    report.measured = Some(measured);
-    report.first_pose = first_pose;
-    report.stages = Stage::ALL.map(|stage| (stage.name(), telemetry.times(stage)));
-    report.frames = telemetry.times(Stage::Temporal).count;
-    report.health = Some(telemetry.health());
-    report.source_fps = telemetry.source_rate_hz();
-    report.allocations = allocations;
-    report.to_wire = latency;
-    report.wire_us = (bytes * 10.0 * 1e6 / f64::from(BAUD)) as u64;
-    report.bytes_per_moment = bytes;
-    report.resident_bytes = rss;
-    Ok(())
 }
 
 /// Sleeps for `duration`, or less where the pipeline has ended; tells how much of it has passed, and gives how long it was.

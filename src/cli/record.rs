@@ -1,6 +1,6 @@
 //! `posewire record`: frames into a file, to be tracked again exactly.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -8,9 +8,9 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 use posewire::avi::Recording;
-use posewire::capture::{self, CaptureError, SourceConfig};
+use posewire::capture::{self, CaptureError, FrameSource, SourceConfig, SourceInfo};
 use posewire::config::Size;
-use posewire::picture::JpegEncoder;
+use posewire::picture::{Frame, JpegEncoder};
 use posewire::progress::Progress;
 
 use super::{CLIP_FRAMES, signals, tell_source};
@@ -81,8 +81,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     let mut source = capture::open(&source_config(&args))?;
     let info = source.info();
     tell_source(&info);
-    let mut recording = Recording::create(&args.out, info.fps)?;
-    let mut jpeg = JpegEncoder::new(QUALITY)?;
+    let mut take = Take::create(&args.out, &info)?;
 
     let until = match (args.frames, args.seconds) {
         (Some(frames), _) => format!(" of {frames} frames"),
@@ -91,54 +90,27 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         (None, None) => " frames".to_owned(),
     };
     let progress = Progress::start(format!("{}: waiting for the first frame", info.name));
-    let mut started = Instant::now();
-    let mut heard_at = started;
-    let mut is_told = false;
-    let mut first_us = None;
-    let mut last_us = 0;
-    let mut left_out = 0;
-    while !is_over.load(Ordering::Relaxed) && args.frames.is_none_or(|n| recording.frames() < n) {
-        // A file has its own time; a camera that gives nothing must not run for ever either.
-        let recorded_s = first_us.map_or(0.0, |first: i64| (last_us - first) as f64 * 1e-6);
-        let passed_s = if info.live { started.elapsed().as_secs_f64() } else { recorded_s };
-        let is_starting = first_us.is_none() && source.is_away() && started.elapsed() < START;
-        if !is_starting && args.seconds.is_some_and(|s| passed_s >= s) {
+    let mut silence = Silence::default();
+    while !is_over.load(Ordering::Relaxed) && args.frames.is_none_or(|n| take.recording.frames() < n) {
+        let is_starting = take.first_us.is_none() && source.is_away() && take.started.elapsed() < START;
+        if !is_starting && args.seconds.is_some_and(|s| take.passed_s() >= s) {
             break;
         }
         match source.next_frame(TICK) {
             Ok(Some(frame)) => {
-                (heard_at, is_told) = (Instant::now(), false);
-                let (number, captured_at_us) = (frame.seq, frame.captured_at_us);
-                match jpeg.mjpeg_of(frame) {
-                    Ok(frame) => {
-                        if first_us.is_none() {
-                            // A stream says its rate only now.
-                            recording.set_nominal_fps(source.info().fps);
-                            started = heard_at;
-                        }
-                        recording.write(&frame)?;
-                    }
-                    Err(error) => {
-                        left_out += 1;
-                        log::warn!("frame {number}: {:#}; left out", anyhow::Error::from(error));
-                        continue;
-                    }
+                silence = Silence::default();
+                if take.write(frame, &*source)? {
+                    let (frames, mb) = (take.recording.frames(), take.recording.bytes() as f64 * 1e-6);
+                    progress.at(format_args!("recording: {frames}{until}, {mb:.1} MB"));
                 }
-                last_us = captured_at_us;
-                let mb = recording.bytes() as f64 * 1e-6;
-                progress.at(format_args!("recording: {}{until}, {mb:.1} MB", recording.frames()));
-                first_us.get_or_insert(last_us);
             }
             // Of one that is known to be away it is said where it is opened again.
-            Ok(None) if !is_told && heard_at.elapsed() > SILENCE && !source.is_away() => {
-                is_told = true;
-                log::warn!("{}: no frame for {} s; waiting for it", info.name, SILENCE.as_secs());
-            }
+            Ok(None) if !source.is_away() => silence.tell(&info.name),
             Ok(None) | Err(CaptureError::Lost { .. }) => {}
             Err(CaptureError::Ended) => break,
             Err(error) => {
-                let frames = recording.frames();
-                recording.finish()?;
+                let frames = take.recording.frames();
+                take.recording.finish()?;
                 if frames == 0 {
                     return Err(error.into());
                 }
@@ -147,16 +119,104 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         }
     }
     drop((progress, held));
-    let (frames, bytes) = (recording.frames(), recording.bytes());
-    recording.finish()?;
-    let left_out = if left_out > 0 { format!(", {left_out} left out") } else { String::new() };
-    if frames == 0 {
-        bail!("{out}: no usable frame came from {}{left_out}; nothing is recorded", info.name);
-    }
-    let seconds = (last_us - first_us.unwrap_or(last_us)) as f64 * 1e-6;
-    eprintln!("{out}: {frames} frames, {seconds:.1} s, {:.1} MB{left_out}", bytes as f64 * 1e-6);
+    take.finish(&args.out, &info.name)?;
     eprintln!("track it, always with the same poses: posewire run {out} --no-drop --jsonl poses.jsonl");
     Ok(ExitCode::SUCCESS)
+}
+
+/// What is recorded, and when it was.
+struct Take {
+    recording: Recording,
+    jpeg: JpegEncoder,
+    is_live: bool,
+    /// When the first frame came; until then, when the wait for it began.
+    started: Instant,
+    first_us: Option<i64>,
+    last_us: i64,
+    /// Frames that are no pictures.
+    left_out: u64,
+}
+
+impl Take {
+    fn create(out: &Path, info: &SourceInfo) -> anyhow::Result<Self> {
+        Ok(Self {
+            recording: Recording::create(out, info.fps)?,
+            jpeg: JpegEncoder::new(QUALITY)?,
+            is_live: info.live,
+            started: Instant::now(),
+            first_us: None,
+            last_us: 0,
+            left_out: 0,
+        })
+    }
+
+    /// Seconds from the first frame to the last one.
+    fn recorded_s(&self) -> f64 {
+        self.first_us.map_or(0.0, |first| (self.last_us - first) as f64 * 1e-6)
+    }
+
+    /// Seconds of those that `--seconds` counts.
+    fn passed_s(&self) -> f64 {
+        // A file has its own time; a camera that gives nothing must not run for ever either.
+        if self.is_live { self.started.elapsed().as_secs_f64() } else { self.recorded_s() }
+    }
+
+    /// Whether `frame` is in the file: what is no picture is left out.
+    fn write(&mut self, frame: Frame, source: &dyn FrameSource) -> anyhow::Result<bool> {
+        let came = Instant::now();
+        let (number, captured_at_us) = (frame.seq, frame.captured_at_us);
+        let frame = match self.jpeg.mjpeg_of(frame) {
+            Ok(frame) => frame,
+            Err(error) => {
+                self.left_out += 1;
+                log::warn!("frame {number}: {:#}; left out", anyhow::Error::from(error));
+                return Ok(false);
+            }
+        };
+        if self.first_us.is_none() {
+            // A stream says its rate only now.
+            self.recording.set_nominal_fps(source.info().fps);
+            self.started = came;
+        }
+        self.recording.write(&frame)?;
+        self.last_us = captured_at_us;
+        self.first_us.get_or_insert(captured_at_us);
+        Ok(true)
+    }
+
+    fn finish(self, out: &Path, source: &str) -> anyhow::Result<()> {
+        let (frames, bytes, seconds) = (self.recording.frames(), self.recording.bytes(), self.recorded_s());
+        self.recording.finish()?;
+        let (out, left_out) = (out.display(), self.left_out);
+        let left_out = if left_out > 0 { format!(", {left_out} left out") } else { String::new() };
+        if frames == 0 {
+            bail!("{out}: no usable frame came from {source}{left_out}; nothing is recorded");
+        }
+        eprintln!("{out}: {frames} frames, {seconds:.1} s, {:.1} MB{left_out}", bytes as f64 * 1e-6);
+        Ok(())
+    }
+}
+
+/// Since when no frame has come.
+struct Silence {
+    since: Instant,
+    is_told: bool,
+}
+
+impl Default for Silence {
+    fn default() -> Self {
+        Self { since: Instant::now(), is_told: false }
+    }
+}
+
+impl Silence {
+    /// Says once that the source named `name` is silent.
+    fn tell(&mut self, name: &str) {
+        if !self.is_told && self.since.elapsed() > SILENCE {
+            self.is_told = true;
+            log::warn!("{name}: no frame for {} s; waiting for it", SILENCE.as_secs());
+        }
+    }
 }
 
 fn source_config(args: &Args) -> SourceConfig {

@@ -27,7 +27,7 @@ use posewire::output::display::{self, DisplayTarget, PictureTap};
 use posewire::output::video::SourceRate;
 use posewire::picture::Turn;
 use posewire::pipeline::faults::{Faults, FaultyTracker};
-use posewire::pipeline::supervisor::supervise;
+use posewire::pipeline::supervisor::{Outcome, supervise};
 use posewire::pipeline::{Factory, Options, Parts, Pipeline, PoseTracker, Timed};
 use posewire::telemetry::Telemetry;
 use posewire::tracker::Tracker;
@@ -69,11 +69,41 @@ pub struct Args {
 }
 
 pub fn run(args: Args) -> anyhow::Result<ExitCode> {
+    let (config, flags) = configured(&args)?;
+    models::check_names(&config.models).map_err(|e| Usage(e.to_string()))?;
+    let faults = Faults::parse(&config.faults.inject, config.faults.seed).map_err(Usage)?;
+    checks::check(&config, args.config.as_deref(), &flags, args.size.is_some(), &faults)?;
+    let stop = Arc::new(AtomicBool::new(false));
+    let draws_on_terminal = config.display.kind.0 == Some(DisplayTarget::Terminal);
+    listen(&stop, draws_on_terminal).context("cannot listen for signals")?;
+    let no_drop = if flags.no_drop { "--no-drop" } else { "[source] no_drop = true" };
+    let Some(parts) = parts(&config, faults, no_drop, &stop)? else { return Ok(ExitCode::SUCCESS) };
+    if !config.faults.inject.is_empty() {
+        log::warn!("injecting faults: {} (seed {})", config.faults.inject, faults.seed);
+    }
+    let options = Options {
+        frames: match config.source.frames {
+            Frames::All => None,
+            Frames::Count(n) => Some(n),
+        },
+        lossless: config.source.no_drop,
+    };
+    // A screen says it all the time.
+    let is_on_screen = draws_on_terminal && std::io::stderr().is_terminal();
+    let health_every = (config.service.health_every_s > 0 && !is_on_screen)
+        .then(|| Duration::from_secs(config.service.health_every_s.into()));
+    let pipeline = Pipeline::start(parts, options).context("cannot start a thread")?;
+    let outcome = supervise(pipeline, &stop, health_every, &mut *notify::service_manager());
+    conclude(&config, outcome)
+}
+
+/// The configuration that the file and the command line make together, and the flags, with SOURCE among them.
+fn configured(args: &Args) -> anyhow::Result<(Config, Flags)> {
     let mut config = match &args.config {
         Some(path) => Config::read(path)?,
         None => Config::default(),
     };
-    let mut flags = args.flags;
+    let mut flags = args.flags.clone();
     match &args.input {
         Some(camera) if camera.to_str().is_some_and(is_camera_name) => {
             flags.camera = camera.to_str().map(Into::into);
@@ -93,35 +123,32 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     if let Some(Size { width, height }) = args.size {
         (config.source.width, config.source.height) = (width, height);
     }
-    models::check_names(&config.models).map_err(|e| Usage(e.to_string()))?;
-    let faults = Faults::parse(&config.faults.inject, config.faults.seed).map_err(Usage)?;
-    checks::check(&config, args.config.as_deref(), &flags, args.size.is_some(), &faults)?;
-    let stop = Arc::new(AtomicBool::new(false));
-    let draws_on_terminal = config.display.kind.0 == Some(DisplayTarget::Terminal);
-    listen(&stop, draws_on_terminal).context("cannot listen for signals")?;
+    Ok((config, flags))
+}
+
+/// Opens the outputs, once each has a reader; the source and the networks are opened on their threads. `None` where the run was
+/// stopped before. `no_drop` is how the user asked for it.
+fn parts(
+    config: &Config,
+    faults: Faults,
+    no_drop: &str,
+    stop: &Arc<AtomicBool>,
+) -> anyhow::Result<Option<Parts>> {
     let telemetry = Arc::new(Telemetry::default());
     let clock: Arc<dyn Clock> = Arc::new(Monotonic);
-    let no_drop = if flags.no_drop { "--no-drop" } else { "[source] no_drop = true" };
-    let source = source::choose(&config, notify::is_service(), no_drop)?;
+    let source = source::choose(config, notify::is_service(), no_drop)?;
     telemetry.set_source_kind(source.kind());
-    let options = Options {
-        frames: match config.source.frames {
-            Frames::All => None,
-            Frames::Count(n) => Some(n),
-        },
-        lossless: config.source.no_drop,
-    };
-    let outputs = Outputs::of(&config);
-    let tap = outputs.show_pictures(&config).then(PictureTap::default);
+    let outputs = Outputs::of(config);
+    let tap = outputs.show_pictures(config).then(PictureTap::default);
     let source_rate = SourceRate::default();
     let rate = source_rate.clone();
     let told = telemetry.clone();
     let turn = Turn { quarters: config.source.rotate.quarters(), mirror: config.source.mirror };
-    let (lenses, lens) = (lens::Lenses::open(&config)?, Lens::turned(turn));
+    let (lenses, lens) = (lens::Lenses::open(config)?, Lens::turned(turn));
     let (watched, seen_by, rate_told) = (telemetry.clone(), lens.clone(), telemetry.clone());
-    let Some(readers) = pipes::wait_for_readers(&outputs, &stop) else { return Ok(ExitCode::SUCCESS) };
+    let Some(readers) = pipes::wait_for_readers(&outputs, stop) else { return Ok(None) };
     let sinks = Opener {
-        config: &config,
+        config,
         outputs,
         faults,
         telemetry: telemetry.clone(),
@@ -142,22 +169,18 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
             let source = lenses.watch(source, seen_by, watched);
             Ok(if turn.is_none() { source } else { Box::new(Turned::new(source, turn)) })
         }),
-        tracker: tracker(&config, faults, clock.clone(), telemetry.clone(), tap, Some(lens)),
+        tracker: tracker(config, faults, clock.clone(), telemetry.clone(), tap, Some(lens)),
         sinks: sinks.open()?,
         clock,
         telemetry,
     };
     drop(readers);
-    if !config.faults.inject.is_empty() {
-        log::warn!("injecting faults: {} (seed {})", config.faults.inject, faults.seed);
-    }
-    // A screen says it all the time.
-    let is_on_screen = draws_on_terminal && std::io::stderr().is_terminal();
-    let health_every = (config.service.health_every_s > 0 && !is_on_screen)
-        .then(|| Duration::from_secs(config.service.health_every_s.into()));
-    let pipeline = Pipeline::start(parts, options).context("cannot start a thread")?;
-    let outcome = supervise(pipeline, &stop, health_every, &mut *notify::service_manager());
-    let unfinished = unfinished(&config, &outcome.stuck);
+    Ok(Some(parts))
+}
+
+/// What the run ends with; an error that the log has already is not printed again.
+fn conclude(config: &Config, outcome: Outcome) -> anyhow::Result<ExitCode> {
+    let unfinished = unfinished(config, &outcome.stuck);
     if let Some(file) = unfinished {
         log::error!("{} is not complete: what there is of it is beside its place, as .part", file.display());
     }

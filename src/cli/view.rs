@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use anyhow::{Context, bail};
+use pose::PoseFrame;
 use posewire::capture::{self, CaptureError, FrameSource, SourceConfig, Turned};
 use posewire::config::{Address, Config, MaxPersons, Rotation, SMOOTHER};
 use posewire::output::Predict;
@@ -182,6 +183,17 @@ struct Run<'a> {
     size_px: Option<[u32; 2]>,
 }
 
+/// What has been taken from the source.
+#[derive(Default)]
+struct Taken {
+    frames: u64,
+    /// Of those, frames without a picture that can be read.
+    damaged: u64,
+    /// When the last one was captured.
+    last_us: Option<i64>,
+    size_px: Option<[u32; 2]>,
+}
+
 /// Every frame of the source, and what each tracker makes of it; how many there were. `runs` are what is shown in the trackers' place.
 fn take_frames(
     reel: &Reel,
@@ -193,80 +205,91 @@ fn take_frames(
     let name = source.info().name;
     let progress = Progress::start(format!("{name}: waiting for the first frame"));
     let mut jpeg = JpegEncoder::new(QUALITY)?;
-    let (mut frames, mut damaged, mut last_us, mut size_px) = (0, 0, i64::MIN, None);
-    let mut line = Vec::new();
+    let mut taken = Taken::default();
     let error = loop {
         if is_over.load(Ordering::Relaxed) {
-            return Ok(frames);
+            return Ok(taken.frames);
         }
         let frame = match source.next_frame(TICK) {
             Ok(Some(frame)) => frame,
             Ok(None) | Err(CaptureError::Lost { .. }) => continue,
             Err(CaptureError::Ended) => break None,
             // What is there can be looked at nevertheless.
-            Err(error) if frames > 0 => break Some(error.to_string()),
+            Err(error) if taken.frames > 0 => break Some(error.to_string()),
             Err(error) => return Err(error.into()),
         };
         for (run, tracker) in trackers.iter_mut().enumerate() {
-            line.clear();
             match tracker.track(&frame) {
-                Ok(poses) => {
-                    let head = Head {
-                        seq: poses.seq,
-                        frame: Some(poses.frame),
-                        captured_at_us: poses.captured_at_us,
-                        emitted_at_us: poses.captured_at_us,
-                        size_px: Some([poses.width, poses.height]),
-                        source: None,
-                        floor: None,
-                    };
-                    Format::Full.write(&mut line, &head, Predict::Capture.poses(&poses, 0));
-                    reel.push_line(run, &line)?;
-                }
-                Err(error) if error.is_of_this_frame_alone() => damaged += u64::from(run == 0),
+                Ok(poses) => reel.push_line(run, &line(&poses))?,
+                Err(error) if error.is_of_this_frame_alone() => taken.damaged += u64::from(run == 0),
                 Err(error) => return Err(error.into()),
             }
         }
         let Frame { seq, captured_at_us, width, height, .. } = frame;
-        size_px.get_or_insert([width, height]);
+        taken.size_px.get_or_insert([width, height]);
         match jpeg.jpeg_of(&frame) {
             Ok(bytes) => reel.push(&bytes, seq, captured_at_us)?,
-            Err(_) if trackers.is_empty() => damaged += 1,
+            Err(_) if trackers.is_empty() => taken.damaged += 1,
             Err(_) => {}
         }
-        (frames, last_us) = (frames + 1, captured_at_us);
-        progress.at(format_args!("{name}: {frames} frames; they can be looked at already"));
+        (taken.frames, taken.last_us) = (taken.frames + 1, Some(captured_at_us));
+        progress.at(format_args!("{name}: {} frames; they can be looked at already", taken.frames));
     };
     drop(progress);
-    let mut wrong = Vec::new();
-    if source.counters().damaged > 0 {
-        wrong.push(format!("cut off or damaged: {frames} frames are whole"));
-    }
-    if damaged > 0 {
-        wrong.push(format!("{damaged} of them have no picture that can be read"));
-    }
-    let is_whole = error.is_none() && source.counters().damaged == 0;
-    for Run { file, last_us: ends_us, size_px: theirs } in runs {
-        let file = name_of(file);
-        if is_whole && *ends_us > last_us {
-            wrong.push(format!(
-                "{file} goes on after the end: it is of another recording, or of a run without --no-drop"
-            ));
-        }
-        if let Some(([width, height], [w, h])) = size_px.zip(*theirs)
-            && (width, height) != (w, h)
-        {
-            wrong.push(format!(
-                "{file} is of pictures of {w} x {h}, these are {width} x {height}: it is of another recording, or was turned by --rotate"
-            ));
-        }
-    }
+    let mut wrong = taken.faults(source.counters().damaged > 0, error.is_none(), runs);
     wrong.extend(error);
     let note = wrong.join("; ");
     reel.finish(&note);
     let told = if note.is_empty() { String::new() } else { format!("; {note}") };
-    eprintln!("{name}: {frames} frames are there{told}");
-    Ok(frames)
+    eprintln!("{name}: {} frames are there{told}", taken.frames);
+    Ok(taken.frames)
+}
+
+/// The poses as they were at the moment of capture, as a JSON line.
+fn line(poses: &PoseFrame) -> Vec<u8> {
+    let head = Head {
+        seq: poses.seq,
+        frame: Some(poses.frame),
+        captured_at_us: poses.captured_at_us,
+        emitted_at_us: poses.captured_at_us,
+        size_px: Some([poses.width, poses.height]),
+        source: None,
+        floor: None,
+    };
+    let mut line = Vec::new();
+    Format::Full.write(&mut line, &head, Predict::Capture.poses(poses, 0));
+    line
+}
+
+impl Taken {
+    /// What is wrong with the source, some of which may be damaged, and with the files that are shown with it.
+    fn faults(&self, is_damaged: bool, has_ended: bool, runs: &[Run<'_>]) -> Vec<String> {
+        let Self { frames, damaged, .. } = self;
+        let mut wrong = Vec::new();
+        if is_damaged {
+            wrong.push(format!("cut off or damaged: {frames} frames are whole"));
+        }
+        if *damaged > 0 {
+            wrong.push(format!("{damaged} of them have no picture that can be read"));
+        }
+        let is_whole = has_ended && !is_damaged;
+        for Run { file, last_us: ends_us, size_px: theirs } in runs {
+            let file = name_of(file);
+            if is_whole && self.last_us.is_none_or(|last_us| *ends_us > last_us) {
+                wrong.push(format!(
+                    "{file} goes on after the end: it is of another recording, or of a run without --no-drop"
+                ));
+            }
+            if let Some(([width, height], [w, h])) = self.size_px.zip(*theirs)
+                && (width, height) != (w, h)
+            {
+                wrong.push(format!(
+                    "{file} is of pictures of {w} x {h}, these are {width} x {height}: it is of another recording, or was turned by --rotate"
+                ));
+            }
+        }
+        wrong
+    }
 }
 
 /// Whether it is a line as the page reads it: the head's keys in their order, joints as rows.
