@@ -30,6 +30,7 @@
 
 mod arena;
 pub mod arith;
+mod call;
 mod error;
 mod fuse;
 mod geometry;

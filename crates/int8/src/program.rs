@@ -6,12 +6,9 @@ use crate::arena::Aligned;
 use crate::error::Error;
 use crate::geometry::Buffer;
 use crate::graph::Graph;
-use crate::kernel::{
-    AddArgs, AverageArgs, ConvArgs, DepthwiseArgs, Functions, Kernel, Map, MapMut, MaxArgs, Store, TableArgs,
-    UpsampleArgs,
-};
+use crate::kernel::Kernel;
 use crate::lower;
-use crate::step::{ConvCall, DepthwiseCall, Place, PoolCall, Step, StoreCall, TableCall, Work};
+use crate::step::Step;
 use crate::tensor::{Quant, Shape};
 
 /// A network with its weights packed for one kernel. Shared by threads; each needs a [`State`].
@@ -324,128 +321,4 @@ impl State {
 fn extent(buffer: &Buffer) -> (usize, usize) {
     let Shape { h, w, .. } = buffer.shape;
     (buffer.at(0, 0) as usize, (h - 1) * buffer.row + w * buffer.pixel)
-}
-
-impl Step {
-    fn run(&self, f: &Functions, arena: &mut [u8]) {
-        for &(at, len) in &self.ring {
-            arena[at..at + len].fill(self.ring_value);
-        }
-        let base = arena.as_mut_ptr();
-        let map_mut = |p: &Place| {
-            // SAFETY: `lower` checked that every place is inside the arena, whose length the program fixes.
-            let at = unsafe { base.add(p.at) };
-            MapMut { at, row: p.row, pixel: p.pixel }
-        };
-        let map = |p: &Place| Map { at: map_mut(p).at, row: p.row, pixel: p.pixel };
-        let store = |s: StoreCall| match s {
-            StoreCall::U8 { zero_point, lo, hi } => Store::U8 { zero_point, lo, hi },
-            StoreCall::Sum { sum, other } => Store::Sum { sum, other: map(&other) },
-            StoreCall::F32 => Store::F32,
-        };
-        let look_up = |t: &TableCall| {
-            let args = TableArgs {
-                input: map(&t.input),
-                out: map_mut(&t.out),
-                rows: t.rows,
-                columns: t.columns,
-                channels: t.channels,
-                table: t.table.as_deref(),
-            };
-            // SAFETY: `lower` checked the call for an arena of this length; the program was built for this CPU.
-            unsafe { (f.table)(&args) }
-        };
-        let pool = |p: &PoolCall| MaxArgs {
-            input: map(&p.input),
-            window: p.window,
-            out: map_mut(&p.out),
-            rows: p.rows,
-            columns: p.columns,
-            channels: p.channels,
-        };
-        match &self.work {
-            Work::Conv { calls, table } => {
-                for call in calls {
-                    let args = conv_args(call, map(&call.input), map_mut(&call.out), store(call.store));
-                    // SAFETY: as `look_up`.
-                    unsafe { (f.conv)(&args) }
-                }
-                table.iter().for_each(look_up);
-            }
-            Work::Depthwise { call, table } => {
-                let args = depthwise_args(call, map(&call.input), map_mut(&call.out), store(call.store));
-                // SAFETY: as `look_up`.
-                unsafe { (f.depthwise)(&args) }
-                table.iter().for_each(look_up);
-            }
-            Work::Add(c) => {
-                let args = AddArgs {
-                    a: map(&c.a),
-                    b: map(&c.b),
-                    out: map_mut(&c.out),
-                    rows: c.rows,
-                    columns: c.columns,
-                    channels: c.channels,
-                    params: c.params,
-                };
-                // SAFETY: as `look_up`.
-                unsafe { (f.add)(&args) }
-            }
-            Work::Tables(calls) => calls.iter().for_each(look_up),
-            Work::MaxPool(call) => {
-                // SAFETY: as `look_up`.
-                unsafe { (f.max_pool)(&pool(call)) }
-            }
-            Work::AveragePool { pool: call, in_zero, out_zero, multipliers } => {
-                let args =
-                    AverageArgs { pool: pool(call), in_zero: *in_zero, out_zero: *out_zero, multipliers };
-                // SAFETY: as `look_up`.
-                unsafe { (f.average_pool)(&args) }
-            }
-            Work::Upsample { input, out, rows, columns, factor, bytes } => {
-                let args = UpsampleArgs {
-                    input: map(input),
-                    out: map_mut(out),
-                    rows: *rows,
-                    columns: *columns,
-                    factor: *factor,
-                    bytes: *bytes,
-                };
-                // SAFETY: as `look_up`.
-                unsafe { (f.upsample)(&args) }
-            }
-        }
-    }
-}
-
-fn conv_args<'a>(call: &'a ConvCall, input: Map, out: MapMut, store: Store) -> ConvArgs<'a> {
-    ConvArgs {
-        input,
-        segments: &call.segments,
-        weights: call.weights.bytes().as_ptr(),
-        block_bytes: call.block_bytes,
-        has_lowest: call.has_lowest,
-        start: &call.start,
-        multipliers: &call.multipliers,
-        channels: call.channels,
-        out,
-        rows: call.rows,
-        columns: call.columns,
-        store,
-    }
-}
-
-fn depthwise_args<'a>(call: &'a DepthwiseCall, input: Map, out: MapMut, store: Store) -> DepthwiseArgs<'a> {
-    DepthwiseArgs {
-        input,
-        taps: &call.taps,
-        weights: &call.weights,
-        start: &call.start,
-        multipliers: &call.multipliers,
-        channels: call.channels,
-        out,
-        rows: call.rows,
-        columns: call.columns,
-        store,
-    }
 }

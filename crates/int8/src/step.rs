@@ -45,14 +45,7 @@ pub(crate) enum Work {
         out_zero: u8,
         multipliers: Vec<f32>,
     },
-    Upsample {
-        input: Place,
-        out: Place,
-        rows: usize,
-        columns: usize,
-        factor: [usize; 2],
-        bytes: usize,
-    },
+    Upsample(UpsampleCall),
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -121,4 +114,14 @@ pub(crate) struct PoolCall {
     pub rows: usize,
     pub columns: usize,
     pub channels: usize,
+}
+
+#[derive(Debug)]
+pub(crate) struct UpsampleCall {
+    pub input: Place,
+    pub out: Place,
+    pub rows: usize,
+    pub columns: usize,
+    pub factor: [usize; 2],
+    pub bytes: usize,
 }

@@ -34,11 +34,11 @@ pub(super) fn check(step: &Step, arena_bytes: usize) {
                 "a mean has a multiplier for each number of pixels",
             );
         }
-        Work::Upsample { input, out, rows, columns, factor, bytes } => {
-            arena.claim(*bytes <= out.pixel, "a pixel fits its copies");
+        Work::Upsample(c) => {
+            arena.claim(c.bytes <= c.out.pixel, "a pixel fits its copies");
             // Rows are copied whole.
-            let out = extent(out, rows * factor[0], columns * factor[1], out.pixel);
-            arena.hold(&[extent(input, *rows, *columns, *bytes)], out);
+            let out = extent(&c.out, c.rows * c.factor[0], c.columns * c.factor[1], c.out.pixel);
+            arena.hold(&[extent(&c.input, c.rows, c.columns, c.bytes)], out);
         }
     }
 }
@@ -222,7 +222,7 @@ mod tests {
                         Work::Add(call) => call.b.at = call.out.at + 1,
                         Work::Tables(calls) => calls[0].input.at = calls[0].out.at + 1,
                         Work::MaxPool(pool) | Work::AveragePool { pool, .. } => pool.input.at = pool.out.at,
-                        Work::Upsample { input, out, .. } => input.at = out.at,
+                        Work::Upsample(call) => call.input.at = call.out.at,
                     }
                     true
                 },
@@ -235,7 +235,7 @@ mod tests {
                         Work::AveragePool { multipliers, .. } => {
                             multipliers.pop();
                         }
-                        Work::Upsample { bytes, out, .. } => *bytes = out.pixel + 1,
+                        Work::Upsample(call) => call.bytes = call.out.pixel + 1,
                         _ => return false,
                     }
                     true

@@ -8,7 +8,7 @@ use crate::graph::Graph;
 use crate::kernel::{Functions, PoolWindow, SLACK};
 use crate::op::{Node, Op};
 use crate::plan::{self, Life};
-use crate::step::{AddCall, Place, PoolCall, Step, TableCall, Work};
+use crate::step::{AddCall, Place, PoolCall, Step, TableCall, UpsampleCall, Work};
 use crate::tensor::{Quant, Tensor};
 use crate::window::{Pads, Window};
 
@@ -151,11 +151,15 @@ impl Lowering<'_> {
                 ("average pool", Work::AveragePool { pool, in_zero, out_zero, multipliers })
             }
             Op::UpsampleNearest { factor } => {
-                let (rows, columns) = (input.shape.h, input.shape.w);
-                let (input, bytes) = (place_of(&input), input.pixel);
-                let work =
-                    Work::Upsample { input, out: place_of(&out), rows, columns, factor: *factor, bytes };
-                ("upsample nearest", work)
+                let call = UpsampleCall {
+                    input: place_of(&input),
+                    out: place_of(&out),
+                    rows: input.shape.h,
+                    columns: input.shape.w,
+                    factor: *factor,
+                    bytes: input.pixel,
+                };
+                ("upsample nearest", Work::Upsample(call))
             }
             Op::Table(table) => {
                 let table = Some(table.clone());
