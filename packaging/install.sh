@@ -96,6 +96,10 @@ case $file in
     $as_root install -D -m 644 man1/* -t "$root/usr/local/share/man/man1"
     if [ -d models ]; then $as_root install -D -m 644 models/* -t "$root/usr/local/share/posewire/models"; fi
     [ -e "$root/etc/posewire.toml" ] || $as_root install -D -m 644 posewire.example.toml "$root/etc/posewire.toml"
+    # Serial ports belong to another group on Arch and its kin.
+    if grep -q '^uucp:' "$root/etc/group" 2>/dev/null && ! grep -q '^dialout:' "$root/etc/group"; then
+        sed -i 's/dialout/uucp/' posewire.service 99-posewire.rules
+    fi
     if [ -d "$root/etc/udev/rules.d" ]; then put 99-posewire.rules /etc/udev/rules.d; fi
     if [ -d "$root/etc/systemd/system" ]; then put posewire.service /etc/systemd/system; fi
     if [ -z "$root" ] && [ -d /run/systemd/system ]; then

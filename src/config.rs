@@ -200,8 +200,8 @@ options! {
     }
     /// Poses on a serial wire
     serial: Serial {
-        /// Send poses over this serial port (/dev/serial/by-id/..., /dev/ttyUSB0), which may come and go
-        port: String = String::new() => serial(value_name = "PORT[@BAUD]");
+        /// Send poses over this serial port (/dev/serial/by-id/..., /dev/ttyUSB0), which may come and go; ",rtscts" behind it: flow control
+        port: String = String::new() => serial(value_name = "PORT[@BAUD][,rtscts]");
         /// Bits per second, at both ends; two persons at 30 Hz fit into 115200, 921600 takes four at 100 Hz
         baud: u32 = pose_wire::DEFAULT_BAUD;
         /// Also send hip-centred metres, where the smoother gives them

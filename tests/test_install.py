@@ -153,18 +153,33 @@ class Install(unittest.TestCase):
         shutil.rmtree(inside)
         self.sums()
 
-    def test_without_a_package_what_was_edited_stays_and_the_rest_is_new(self) -> None:
+    def without_dpkg(self) -> tuple[Path, Path, Path]:
+        """A root folder of a system without dpkg, wherever the test runs, and in it unit and rule."""
         root = self.folder / "root"
         unit, rule = root / "etc/systemd/system/posewire.service", root / "etc/udev/rules.d/99-posewire.rules"
         for file in (unit, rule):
             file.parent.mkdir(parents=True)
         self.program("sudo", 'exec "$@"')
-        # A system without dpkg, wherever the test runs.
         script = self.folder / "install.sh"
         text = script.read_text().replace("command -v dpkg", "command -v no-dpkg")
         script.write_text(text)
         self.program("uname", "echo aarch64")
         self.program("getconf", "echo 64")
+        return root, unit, rule
+
+    def test_the_group_of_serial_ports_is_the_systems(self) -> None:
+        root, *files = self.without_dpkg()
+        groups = {"uucp": "uucp", "dialout": "dialout", "dialout uucp": "dialout", "": "dialout"}
+        self.archive("groups: video dialout")
+        for there, expected in groups.items():
+            (root / "etc/group").write_text("".join(f"{name}:x:20:\n" for name in there.split()))
+            done = self.install(POSEWIRE_ROOT=str(root), PATH=f"{self.programs}:/usr/bin:/bin")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            for file in files:
+                self.assertEqual(file.read_text(), f"groups: video {expected}", there)
+
+    def test_without_a_package_what_was_edited_stays_and_the_rest_is_new(self) -> None:
+        root, unit, rule = self.without_dpkg()
         path = f"{self.programs}:/usr/bin:/bin"
         told = {}
         for release in ("first", "second", "third"):

@@ -156,7 +156,7 @@ fn serial_port(report: &mut Report<impl Write>, port: &PortInfo, may_open: bool)
     // No group gives access to a console's port, and nothing is wrong where another one is used.
     if !may_open && !port.is_console {
         report
-            .fail(format_args!("{name} may not be opened: sudo usermod -aG dialout $USER, then log in again"))
+            .fail(format_args!("{name} may not be opened: sudo usermod -aG {} $USER, then log in again", port.group()))
     } else if let Some(hint) = port.hint() {
         report.note(format_args!("{name}: {hint}"))
     } else {

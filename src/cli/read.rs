@@ -36,8 +36,8 @@ Examples:
   posewire read /dev/ttyUSB0 --jsonl-format csv > poses.csv
   posewire read /dev/serial/by-id/usb-…@921600 --live")]
 pub struct Args {
-    /// The port, and its rate if it is not 115200
-    #[arg(value_name = "PORT[@BAUD]")]
+    /// The port, its rate if it is not 115200, and whether this end stops the other by RTS/CTS
+    #[arg(value_name = "PORT[@BAUD][,rtscts]")]
     port: PortSpec,
     /// One JSON line a moment on standard output (the default)
     #[arg(long, conflicts_with = "live")]
@@ -197,10 +197,17 @@ impl View {
     }
 
     fn status(&mut self, status: &pose_wire::Status) {
-        if let Self::Lines(lines) = self {
-            lines.is_built_in = status.source == SourceState::BUILT_IN;
+        let is_built_in = status.source == SourceState::BUILT_IN;
+        match self {
+            Self::Lines(lines) => lines.is_built_in = is_built_in,
+            Self::Live(live) => live.status.label = label(&live.port, is_built_in),
         }
     }
+}
+
+/// What the terminal calls the source.
+fn label(port: &str, is_built_in: bool) -> Arc<str> {
+    if is_built_in { format!("{BUILT_IN}, {port}").into() } else { port.into() }
 }
 
 /// What goes to the standard output.
@@ -249,15 +256,17 @@ struct Live {
     terminal: Terminal,
     canvas: Canvas,
     image_px: [usize; 2],
+    port: String,
     status: Status,
 }
 
 impl Live {
     fn open(port: &PortSpec, is_over: &Arc<AtomicBool>) -> anyhow::Result<Self> {
         let terminal = Terminal::open()?.stopping(is_over.clone());
-        let status = Status { label: port.path.display().to_string().into(), ..Status::default() };
+        let port = port.path.display().to_string();
+        let status = Status { label: label(&port, false), ..Status::default() };
         // Until HELLO tells: the size of most cameras' first mode.
-        Ok(Self { terminal, canvas: Canvas::default(), image_px: [640, 480], status })
+        Ok(Self { terminal, canvas: Canvas::default(), image_px: [640, 480], port, status })
     }
 
     fn moment(&mut self, moment: &Moment) -> io::Result<()> {
@@ -277,6 +286,12 @@ mod tests {
     use pose_wire::{Emission, PosePacket};
 
     use super::*;
+
+    #[test]
+    fn the_terminal_says_that_it_shows_the_built_in_clip() {
+        assert_eq!(&*label("/dev/ttyUSB0", true), "built-in clip, /dev/ttyUSB0");
+        assert_eq!(&*label("/dev/ttyUSB0", false), "/dev/ttyUSB0");
+    }
 
     #[test]
     fn lines_say_what_the_sender_said_last_of_its_source_and_its_picture() {

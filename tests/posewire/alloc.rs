@@ -153,7 +153,7 @@ fn the_serial_wire_allocates_nothing_a_frame() {
 
     let pty = super::pty::Pty::open();
     let options = SerialOptions {
-        port: PortSpec { path: pty.path.clone(), baud: 921_600 },
+        port: PortSpec { path: pty.path.clone(), baud: 921_600, rtscts: false },
         predict: Predict::Now,
         rate_hz: None,
         nominal_fps: 30.0,

@@ -222,7 +222,7 @@ fn a_reader_that_stops_and_a_slow_display_never_delay_capture_by_a_frame() {
     const PERIOD: Duration = Duration::from_millis(200);
     let pty = super::pty::Pty::open();
     let options = SerialOptions {
-        port: PortSpec { path: pty.path.clone(), baud: 921_600 },
+        port: PortSpec { path: pty.path.clone(), baud: 921_600, rtscts: false },
         predict: Predict::Now,
         // Fills the terminal's buffer within the first frames.
         rate_hz: Some(200.0),

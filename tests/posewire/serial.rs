@@ -60,7 +60,7 @@ impl Host for FakeHost {
 
 fn options(path: &std::path::Path, baud: u32) -> SerialOptions {
     SerialOptions {
-        port: PortSpec { path: path.into(), baud },
+        port: PortSpec { path: path.into(), baud, rtscts: false },
         predict: Predict::Now,
         rate_hz: None,
         nominal_fps: 30.0,

@@ -276,8 +276,15 @@ pub(super) fn explain(path: &Path, error: &io::Error) -> String {
         Some(libc::ENOENT | libc::ENXIO | libc::ENODEV) => {
             format!("{path}: no such camera; plug it in, or see `posewire devices` for those there are")
         }
-        Some(libc::EACCES | libc::EPERM) => {
+        Some(libc::EACCES) => {
             format!("{path}: no permission; run `sudo usermod -aG video $USER` and log in again")
+        }
+        // A control group's list of devices.
+        Some(libc::EPERM) => {
+            format!(
+                "{path}: forbidden by the service's unit or the container that this runs in; a unit allows it with DeviceAllow={path} \
+                 rw (sudo systemctl edit posewire)"
+            )
         }
         Some(libc::EBUSY) => {
             format!("{path}: busy: another program uses it; `fuser -v {path}` says which")

@@ -421,6 +421,7 @@ mod tests {
     fn the_systems_errors_are_explained() {
         let explain = |code| find::explain(Path::new("/dev/video0"), &io::Error::from_raw_os_error(code));
         assert!(explain(libc::EACCES).contains("usermod -aG video"));
+        assert!(explain(libc::EPERM).contains("DeviceAllow"));
         assert!(explain(libc::EBUSY).contains("another program uses it"));
         assert!(explain(libc::ENODEV).contains("plug it in"));
         assert!(explain(libc::ENOTTY).contains("not a camera"));

@@ -34,7 +34,7 @@ impl Consumer {
         self.told = since;
         Some(format!(
             "the consumer loses what is sent, {} bytes and {} frames by now: it is too slow for the line, or the line is noisy; try \
-             a lower --rate, flow control or another cable",
+             a lower --rate, another cable, or RTS and CTS wired and --serial PORT@BAUD,rtscts",
             receipt.overruns,
             damaged(&receipt),
         ))

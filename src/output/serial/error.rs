@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use pose_wire::DEFAULT_BAUD;
 
-use super::ports::{BAUD_RANGE, PortInfo, list_ports, port_at};
+use super::ports::{BAUD_RANGE, PortInfo, group_of, list_ports, port_at};
 
 /// Why a serial port cannot be used. Where the system's reason is not one of those known here, it is the source.
 #[derive(Debug, thiserror::Error)]
@@ -24,7 +24,7 @@ pub enum PortError {
         name: String,
     },
     /// There is no name in what was given.
-    #[error("'{given}' names no port: give PORT[@BAUD], as in /dev/ttyUSB0@{DEFAULT_BAUD}")]
+    #[error("'{given}' names no port: give PORT[@BAUD][,rtscts], as in /dev/ttyUSB0@{DEFAULT_BAUD}")]
     NoName {
         /// All of it.
         given: String,
@@ -47,9 +47,20 @@ pub enum PortError {
     },
     /// This user may not open it.
     #[error(
-        "{path}: no permission; add yourself to its group (sudo usermod -aG dialout $USER) and log in again"
+        "{path}: no permission; add yourself to its group (sudo usermod -aG {group} $USER) and log in again"
     )]
     Denied {
+        /// The port.
+        path: PathBuf,
+        /// Who may.
+        group: String,
+    },
+    /// No user may open it in here.
+    #[error(
+        "{path}: forbidden by the service's unit or the container that this runs in; a unit allows it with DeviceAllow={path} rw \
+         (sudo systemctl edit posewire)"
+    )]
+    Forbidden {
         /// The port.
         path: PathBuf,
     },
@@ -127,6 +138,10 @@ impl PortError {
     pub(super) fn of_opening(path: PathBuf, baud: u32, source: io::Error) -> Self {
         match source.kind() {
             io::ErrorKind::NotFound => Self::Missing { path, there_are: names() },
+            // Files are denied with EACCES; this is a control group's list of devices.
+            io::ErrorKind::PermissionDenied if source.raw_os_error() == Some(libc::EPERM) => {
+                Self::Forbidden { path }
+            }
             io::ErrorKind::PermissionDenied => Self::denied(port_at(&path), path),
             _ if source.raw_os_error() == Some(libc::ENOTTY) => Self::NotSerial { path, there_are: names() },
             _ if source.raw_os_error() == Some(libc::EBUSY) => Self::InUse { path },
@@ -137,7 +152,7 @@ impl PortError {
     fn denied(port: Option<PortInfo>, path: PathBuf) -> Self {
         match port {
             Some(port) if port.is_console => Self::Console { path, why: port.hint().unwrap_or_default() },
-            _ => Self::Denied { path },
+            _ => Self::Denied { group: group_of(&path, Path::new("/etc/group")), path },
         }
     }
 
@@ -161,7 +176,7 @@ fn names() -> Vec<PathBuf> {
 /// What somebody may not know whose port was looked for by a name with an @ in it.
 fn of_rates(path: &Path) -> String {
     match path.to_string_lossy().contains('@') {
-        true => format!("; a rate is digits, as in @{DEFAULT_BAUD}"),
+        true => format!("; a rate is digits, as in @{DEFAULT_BAUD}, and after it at most ,rtscts"),
         false => String::new(),
     }
 }
@@ -187,6 +202,7 @@ mod tests {
         for (code, begins) in [
             (libc::ENOENT, "/dev/ttyS9: there is no such port; "),
             (libc::EACCES, "/dev/ttyS9: no permission; add yourself to its group"),
+            (libc::EPERM, "/dev/ttyS9: forbidden by the service's unit or the container"),
             (libc::ENOTTY, "/dev/ttyS9: is not a serial port; "),
             (libc::EBUSY, "/dev/ttyS9: another program uses it"),
             (libc::EIO, "/dev/ttyS9: cannot be opened at 9600 baud: "),
@@ -209,7 +225,7 @@ mod tests {
         let console = denied(Some(console));
         assert!(console.contains("login console") && !console.contains("usermod"), "{console}");
         let fast = PortError::Missing { path: "/dev/ttyUSB0@fast".into(), there_are: Vec::new() }.told();
-        assert!(fast.ends_with("a rate is digits, as in @115200"), "{fast}");
+        assert!(fast.ends_with("a rate is digits, as in @115200, and after it at most ,rtscts"), "{fast}");
         let ports = |names: &[&str]| listed(&names.iter().map(PathBuf::from).collect::<Vec<_>>());
         assert_eq!(ports(&[]), "no serial port is plugged in");
         assert_eq!(ports(&["/dev/ttyUSB0", "/dev/ttyS0"]), "there are: /dev/ttyUSB0, /dev/ttyS0");

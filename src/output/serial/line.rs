@@ -1,12 +1,13 @@
 //! One serial port that comes and goes, and the one batch of bytes on its way into it.
 
 use std::io;
+use std::mem::{Discriminant, discriminant};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use pose::MAX_PERSONS;
 use pose_wire::MAX_PACKET;
-use serial2::{SerialPort, Settings};
+use serial2::{FlowControl, SerialPort, Settings};
 
 use super::PortError;
 use super::lasting::{again, lasting_name, product_of};
@@ -30,13 +31,14 @@ const RATE_TOLERANCE: f64 = 0.025;
 pub(super) struct Line {
     /// The name under which it is looked for again: the lasting one from its first opening on.
     path: PathBuf,
-    /// As the user named it.
-    named: PathBuf,
+    /// As the user gave it.
+    asked: PortSpec,
     /// Vendor and product of what was opened first, on USB.
     product: Option<String>,
-    baud: u32,
     read_wait: Duration,
     port: Option<SerialPort>,
+    /// Why it is not open: the kinds of reasons that the log has.
+    told: Vec<Discriminant<PortError>>,
     reopen_at_us: i64,
     reopen_wait_us: i64,
     batch: Box<[u8; BATCH_BYTES]>,
@@ -74,20 +76,26 @@ impl Line {
     /// [`PortError`]: what is wrong with it and what to do.
     pub fn open(spec: &PortSpec, read_wait: Duration) -> Result<Self, PortError> {
         let mut line = Self::closed(spec, read_wait);
-        line.port = Some(open_port(&line.path, spec.baud, read_wait)?);
+        line.port = Some(open_port(&line.path, spec, read_wait)?);
         line.product = product_of(&line.path);
         Ok(line)
     }
 
-    /// A port that is looked for.
-    pub fn closed(spec: &PortSpec, read_wait: Duration) -> Self {
+    /// A port that is looked for, as it could not be opened; the log has `why`.
+    pub fn waited_for(spec: &PortSpec, read_wait: Duration, why: &PortError) -> Self {
+        let mut line = Self::closed(spec, read_wait);
+        line.told.push(discriminant(why));
+        line
+    }
+
+    fn closed(spec: &PortSpec, read_wait: Duration) -> Self {
         Self {
             path: lasting_name(&spec.path),
-            named: spec.path.clone(),
+            asked: spec.clone(),
             product: None,
-            baud: spec.baud,
             read_wait,
             port: None,
+            told: Vec::new(),
             reopen_at_us: 0,
             reopen_wait_us: REOPEN_FIRST_US,
             batch: Box::new([0; BATCH_BYTES]),
@@ -142,7 +150,7 @@ impl Line {
                 }
                 Ok(n) => {
                     self.sent_len += n;
-                    let carry_us = n as i64 * 10 * 1_000_000 / i64::from(self.baud);
+                    let carry_us = n as i64 * 10 * 1_000_000 / i64::from(self.asked.baud);
                     self.free_at_us = self.free_at_us.max(now_us) + carry_us;
                 }
                 Err(e) if is_full(&e) => return Ok(Progress::Stuck),
@@ -167,16 +175,13 @@ impl Line {
         }
     }
 
-    /// Looks for a lost port when it is time to; says whether it was found.
-    ///
-    /// # Errors
-    /// Why it could not be opened, each time it was tried.
-    pub fn reopen(&mut self, now_us: i64) -> Result<bool, PortError> {
+    /// Looks for a lost port when it is time to; says whether it was found. Why not goes to the log, each kind of reason once.
+    pub fn reopen(&mut self, now_us: i64) -> bool {
         if self.port.is_some() || now_us < self.reopen_at_us {
-            return Ok(false);
+            return false;
         }
-        let place = again(&self.path, &self.named, self.product.as_deref());
-        match place.and_then(|path| Ok((path, open_port(path, self.baud, self.read_wait)?))) {
+        let place = again(&self.path, &self.asked.path, self.product.as_deref());
+        match place.and_then(|path| Ok((path, open_port(path, &self.asked, self.read_wait)?))) {
             Ok((path, port)) => {
                 self.port = Some(port);
                 self.product = self.product.take().or_else(|| product_of(path));
@@ -185,14 +190,25 @@ impl Line {
                 self.reopen_wait_us = REOPEN_FIRST_US;
                 self.free_at_us = now_us;
                 self.begin();
-                Ok(true)
+                true
             }
-            Err(error) => {
+            Err(why) => {
                 self.reopen_at_us = now_us + self.reopen_wait_us;
                 self.reopen_wait_us = (2 * self.reopen_wait_us).min(REOPEN_LONGEST_US);
-                Err(error)
+                if self.is_news(&why) {
+                    log::warn!("{}; still looking for it", why.told());
+                }
+                false
             }
         }
+    }
+
+    fn is_news(&mut self, why: &PortError) -> bool {
+        let is_news = !self.told.contains(&discriminant(why));
+        if is_news {
+            self.told.push(discriminant(why));
+        }
+        is_news
     }
 
     /// Closes without waiting for a reader that stopped: the kernel would wait 30 s for it.
@@ -200,6 +216,9 @@ impl Line {
         if let Some(port) = self.port.take() {
             if self.sent_len < self.batch_len {
                 let _ = port.discard_output_buffer();
+            }
+            if self.asked.rtscts {
+                end_flow_control(&port);
             }
             unlock(&port);
             let _ = port.close();
@@ -210,6 +229,9 @@ impl Line {
         self.close();
         self.begin();
         self.reopen_at_us = now_us + REOPEN_FIRST_US;
+        // That a lost port is not there is no news.
+        let missing = PortError::Missing { path: PathBuf::new(), there_are: Vec::new() };
+        self.told = vec![discriminant(&missing)];
         PortError::Lost { path: self.path.clone(), source }
     }
 }
@@ -225,10 +247,14 @@ fn is_full(e: &io::Error) -> bool {
     matches!(e.kind(), io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted)
 }
 
-/// Opens `path` raw, 8N1, without flow control: reads wait `read_wait`, writes [`WRITE_TIMEOUT`].
-fn open_port(path: &Path, baud: u32, read_wait: Duration) -> Result<SerialPort, PortError> {
+/// Opens `path` raw, 8N1, as `asked`: reads wait `read_wait`, writes [`WRITE_TIMEOUT`].
+fn open_port(path: &Path, asked: &PortSpec, read_wait: Duration) -> Result<SerialPort, PortError> {
+    let baud = asked.baud;
     let raw = |mut settings: Settings| {
         settings.set_raw();
+        if asked.rtscts {
+            settings.set_flow_control(FlowControl::RtsCts);
+        }
         settings.set_baud_rate(baud)?;
         Ok(settings)
     };
@@ -266,6 +292,18 @@ fn unlock(port: &SerialPort) {
     let _ = rustix::termios::ioctl_tiocnxcl(port);
 }
 
+/// Lets go what the driver holds for an other end that has stopped the line: the kernel would wait 30 s for it.
+#[cfg(unix)]
+fn end_flow_control(port: &SerialPort) {
+    use rustix::termios::{ControlModes, OptionalActions, tcgetattr, tcsetattr};
+    // One that is gone holds nothing.
+    let _ = tcgetattr(port).and_then(|mut settings| {
+        settings.control_modes.remove(ControlModes::CRTSCTS);
+        // At once: serial2 would wait first.
+        tcsetattr(port, OptionalActions::Now, &settings)
+    });
+}
+
 /// Windows opens every port for one program alone.
 #[cfg(not(unix))]
 fn lock(_: &SerialPort, _: &Path) -> Result<(), PortError> {
@@ -274,6 +312,9 @@ fn lock(_: &SerialPort, _: &Path) -> Result<(), PortError> {
 
 #[cfg(not(unix))]
 fn unlock(_: &SerialPort) {}
+
+#[cfg(not(unix))]
+fn end_flow_control(_: &SerialPort) {}
 
 /// Whether the rate that the hardware really runs at is near enough to the one asked for.
 fn check_rate(path: &Path, asked: u32, real: u32) -> Result<(), PortError> {
@@ -286,6 +327,40 @@ fn check_rate(path: &Path, asked: u32, real: u32) -> Result<(), PortError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn each_reason_why_a_port_is_away_is_told_once_a_loss() {
+        let [missing, denied, in_use] = [libc::ENOENT, libc::EACCES, libc::EBUSY].map(|code| {
+            PortError::of_opening("/dev/ttyS9".into(), 9_600, io::Error::from_raw_os_error(code))
+        });
+        let asked: PortSpec = "/dev/ttyS9".parse().unwrap();
+        let mut line = Line::waited_for(&asked, Duration::ZERO, &missing);
+        let told = |line: &mut Line, reasons: &[&PortError]| -> Vec<bool> {
+            reasons.iter().map(|why| line.is_news(why)).collect()
+        };
+        let reasons = [&missing, &denied, &denied, &in_use, &denied, &missing];
+        let expected = [false, true, false, true, false, false];
+        assert_eq!(told(&mut line, &reasons), expected);
+        line.lose(0, io::Error::other("hung up"));
+        assert_eq!(told(&mut line, &reasons), expected, "lost is as good as missing");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn the_other_end_may_stop_the_line_where_flow_control_was_asked_for() {
+        use rustix::termios::{ControlModes, tcgetattr};
+        use std::os::fd::AsRawFd;
+        let (_hand, own) = SerialPort::pair().unwrap();
+        let path = std::fs::read_link(format!("/proc/self/fd/{}", own.as_raw_fd())).unwrap();
+        let may_stop = || tcgetattr(&own).unwrap().control_modes.contains(ControlModes::CRTSCTS);
+        for rtscts in [false, true] {
+            let spec = PortSpec { path: path.clone(), baud: 115_200, rtscts };
+            let mut line = Line::open(&spec, Duration::ZERO).unwrap();
+            assert_eq!(may_stop(), rtscts);
+            line.close();
+            assert!(!may_stop(), "what it holds goes out when the port is closed");
+        }
+    }
 
     #[test]
     fn a_rate_that_the_hardware_cannot_make_is_refused_and_its_nearest_named() {

@@ -130,7 +130,7 @@ impl Serial {
         let open = |port: &PortSpec| {
             Ok(Line::open(port, Duration::ZERO).unwrap_or_else(|why| {
                 log::warn!("{}; waiting for it (--no-wait ends instead)", why.told());
-                Line::closed(port, Duration::ZERO)
+                Line::waited_for(port, Duration::ZERO, &why)
             }))
         };
         Self::on(open, options, host)
@@ -206,7 +206,7 @@ impl Serial {
     /// Finds a lost port, hears the consumer, and moves on what is under way; says when a new batch can begin.
     fn attend(&mut self, now_us: i64) -> Result<Room, SinkError> {
         if !self.line.is_open() {
-            if !self.line.reopen(now_us).map_err(|e| SinkError::Retry(e.told()))? {
+            if !self.line.reopen(now_us) {
                 return Ok(Room::Unknown);
             }
             log::info!("{}: there again", self.name);

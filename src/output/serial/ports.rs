@@ -17,22 +17,28 @@ pub(super) const BAUD_RANGE: std::ops::RangeInclusive<u32> = 4_800..=12_000_000;
 pub(super) const BY_ID: &str = "dev/serial/by-id";
 pub(super) const BY_PORT: &str = "dev/serial/by-path";
 
-/// `PORT[@BAUD]`.
+/// What stands behind a port whose line has wires for flow control.
+const FLOW: &str = ",rtscts";
+
+/// `PORT[@BAUD][,rtscts]`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PortSpec {
     /// As given: `/dev/ttyUSB0`, `/dev/serial/by-id/…`.
     pub path: PathBuf,
     /// Bits a second.
     pub baud: u32,
+    /// Whether the other end may stop this one by RTS/CTS.
+    pub rtscts: bool,
 }
 
 impl PortSpec {
-    /// `PORT[@BAUD]`, at `baud` where the text says no rate. A name may itself hold an @: what follows the last one is a rate where
+    /// `PORT[@BAUD][,rtscts]`, at `baud` where the text says no rate. A name may itself hold an @: what follows the last one is a rate where
     /// it is digits, or nothing.
     ///
     /// # Errors
     /// [`PortError::NoRate`], [`PortError::NoName`].
     pub fn named(text: &str, baud: u32) -> Result<Self, PortError> {
+        let (text, rtscts) = text.strip_suffix(FLOW).map_or((text, false), |rest| (rest, true));
         let own = text.rsplit_once('@').filter(|(_, rate)| rate.bytes().all(|b| b.is_ascii_digit()));
         let (name, rate) = own.map_or((text, None), |(name, rate)| (name, Some(rate)));
         if name.is_empty() {
@@ -43,7 +49,7 @@ impl PortSpec {
             let given = rate.map_or_else(|| baud.to_string(), Into::into);
             return Err(PortError::NoRate { given, name: name.to_owned() });
         };
-        Ok(Self { path: name.into(), baud })
+        Ok(Self { path: name.into(), baud, rtscts })
     }
 }
 
@@ -78,6 +84,11 @@ impl PortInfo {
     /// The name to use: by-id where there is one.
     pub fn name(&self) -> &Path {
         self.by_id.as_deref().unwrap_or(&self.path)
+    }
+
+    /// The group whose members may use it.
+    pub fn group(&self) -> String {
+        group_of(&self.path, Path::new("/etc/group"))
     }
 
     /// What to know before it is used: that it is another one than was meant, whose it is, or what makes it slow; and the cure.
@@ -165,6 +176,21 @@ fn is_for_logins(_: &Path) -> bool {
     false
 }
 
+/// The name that `groups` has for the group of `node`: `uucp` on Arch, elsewhere `dialout`, as where that says nothing.
+#[cfg(unix)]
+pub(super) fn group_of(node: &Path, groups: &Path) -> String {
+    use std::os::unix::fs::MetadataExt;
+    let gid = fs::metadata(node).map_or(0, |node| node.gid());
+    let groups = fs::read_to_string(groups).unwrap_or_default();
+    let is_its = |line: &&str| gid > 0 && line.split(':').nth(2).and_then(|id| id.parse().ok()) == Some(gid);
+    groups.lines().find(is_its).and_then(|line| line.split(':').next()).unwrap_or("dialout").to_owned()
+}
+
+#[cfg(not(unix))]
+pub(super) fn group_of(_: &Path, _: &Path) -> String {
+    "dialout".to_owned()
+}
+
 /// Each link of `folder` with what it finally points to.
 pub(super) fn links(folder: &Path) -> Vec<(PathBuf, PathBuf)> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
@@ -190,11 +216,13 @@ mod tests {
         let spec = |s: &str| s.parse::<PortSpec>();
         assert_eq!(
             spec("/dev/ttyUSB0@115200").unwrap(),
-            PortSpec { path: "/dev/ttyUSB0".into(), baud: 115_200 }
+            PortSpec { path: "/dev/ttyUSB0".into(), baud: 115_200, rtscts: false }
         );
-        assert_eq!(spec("COM3").unwrap(), PortSpec { path: "COM3".into(), baud: DEFAULT_BAUD });
+        let com = |rtscts| PortSpec { path: "COM3".into(), baud: DEFAULT_BAUD, rtscts };
+        assert_eq!((spec("COM3").unwrap(), spec("COM3,rtscts").unwrap()), (com(false), com(true)));
+        assert_eq!(spec("COM3@9600,rtscts").unwrap(), PortSpec { baud: 9_600, ..com(true) });
         assert_eq!(spec("/dev/serial/by-id/usb-x@y/z").unwrap().baud, DEFAULT_BAUD);
-        for bad in ["/dev/ttyUSB0@", "/dev/ttyUSB0@0", "/dev/ttyUSB0@99999999999", "@9600"] {
+        for bad in ["/dev/ttyUSB0@", "/dev/ttyUSB0@0", "/dev/ttyUSB0@99999999999", "@9600", ",rtscts"] {
             let error = spec(bad).unwrap_err().to_string();
             assert!(error.contains("@115200"), "{bad}: {error}");
         }
@@ -205,8 +233,9 @@ mod tests {
         for name in ["/dev/serial/by-id/usb-Foo@Bar-if00", "/dev/serial/by-id/usb-Foo@Bar/x", "/dev/ttyUSB0"]
         {
             let named = |text: &str| PortSpec::named(text, 57_600).unwrap();
-            assert_eq!(named(name), PortSpec { path: name.into(), baud: 57_600 });
-            assert_eq!(named(&format!("{name}@9600")), PortSpec { path: name.into(), baud: 9_600 });
+            assert_eq!(named(name), PortSpec { path: name.into(), baud: 57_600, rtscts: false });
+            let asked = PortSpec { path: name.into(), baud: 9_600, rtscts: false };
+            assert_eq!(named(&format!("{name}@9600")), asked);
         }
         let error = PortSpec::named("/dev/ttyUSB0", 300).unwrap_err().to_string();
         assert!(error.starts_with("'300' is no baud rate"), "{error}");
@@ -304,6 +333,13 @@ mod tests {
         assert_eq!(told(|port| port.is_debug_connector), [""; 0], "another board's");
         make("sys/firmware/devicetree/base/model", "Raspberry Pi 5 Model B Rev 1.0\0");
         assert_eq!(told(|port| port.is_debug_connector), ["ttyAMA10"]);
+
+        use std::os::unix::fs::MetadataExt;
+        let own = fs::metadata(at("dev/ttyS0")).unwrap().gid();
+        make("groups", &format!("root:x:0:\nuucp:x:{own}:pi\n"));
+        let group = group_of(&at("dev/ttyS0"), &at("groups"));
+        assert_eq!(group, if own == 0 { "dialout" } else { "uucp" }, "nobody is told to join root's");
+        assert_eq!(group_of(&at("dev/ttyS9"), &at("groups")), "dialout");
 
         let hint = |name: &str| port_among(ports_below(&below), &at(name)).unwrap().hint();
         assert!(hint("dev/serial0").unwrap().contains("pins 8 and 10 are /dev/ttyAMA0"));

@@ -34,7 +34,7 @@ impl ReceivePort {
     pub fn receive(&mut self, to: &mut [u8]) -> usize {
         let now_us = self.started.elapsed().as_micros() as i64;
         if !self.line.is_open() {
-            if matches!(self.line.reopen(now_us), Ok(true)) {
+            if self.line.reopen(now_us) {
                 log::info!("{}: there again", self.line.path().display());
             } else {
                 std::thread::sleep(WAIT);

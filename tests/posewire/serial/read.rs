@@ -38,6 +38,47 @@ fn posewire_read_says_what_is_wrong_with_a_line_it_understands_nothing_of() {
 }
 
 #[test]
+fn posewire_read_says_once_why_a_lost_port_cannot_be_had() {
+    let folder = tempfile::tempdir().unwrap();
+    let name = folder.path().join("port");
+    let first = Pty::open();
+    symlink(&first.path, &name).unwrap();
+    let mut child = Command::new(env!("CARGO_BIN_EXE_posewire"))
+        .arg("read")
+        .arg(&name)
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut told = BufReader::new(child.stderr.take().unwrap()).lines();
+    let (sender, lines) = std::sync::mpsc::channel();
+    std::thread::spawn(move || told.try_for_each(|line| sender.send(line.unwrap())));
+    // Everything up to the line that says so.
+    let until = |what: &str| -> Vec<String> {
+        let mut heard = Vec::new();
+        while !heard.iter().any(|line: &String| line.contains(what)) {
+            heard.push(
+                lines.recv_timeout(Duration::from_secs(30)).unwrap_or_else(|_| panic!("{what}: {heard:?}")),
+            );
+        }
+        heard
+    };
+    until("nothing received yet");
+    std::fs::remove_file(&name).unwrap();
+    drop(first);
+    until("; looking for it again");
+    let second = Pty::open();
+    let (mut other, _) = open(&second.path);
+    symlink(&second.path, &name).unwrap();
+    assert_eq!(until("another program uses it").len(), 1, "that it is away is known");
+    std::thread::sleep(Duration::from_secs(4));
+    other.finish(Duration::from_millis(100)).unwrap();
+    assert_eq!(until("there again").len(), 1, "it has said why");
+    child.kill().unwrap();
+    child.wait().unwrap();
+}
+
+#[test]
 fn posewire_read_prints_what_was_sent() {
     let cable = Cable::plug(921_600);
     let frames = 40;
