@@ -275,6 +275,7 @@ impl Tracker {
         forecasts: &[Forecast],
     ) -> [Option<TrackedPerson>; MAX_PERSONS] {
         let mut persons = [None; MAX_PERSONS];
+        let [width_px, height_px] = size.map(|v| v as u32);
         let known = assignments.iter().zip(forecasts);
         let reported = known.filter(|(a, forecast)| {
             // Whoever is expected at the edge and not seen there has left the picture.
@@ -284,15 +285,18 @@ impl Tracker {
                 if a.detection.is_none() { self.min_joints.max(MIN_EXPECTED) } else { self.min_joints };
             a.is_reported && !has_left && forecast.known_joints() >= least
         });
-        for (person, (a, forecast)) in persons.iter_mut().zip(reported) {
+        // Crops are laid round what is expected outside, too: whoever comes back into the picture is seen at once.
+        let told = reported.map(|(a, forecast)| (a, forecast.within(width_px, height_px)));
+        let told = told.filter(|(_, forecast)| forecast.known_joints() >= self.min_joints);
+        for (person, (a, forecast)) in persons.iter_mut().zip(told) {
             let seen = a.detection.map(|d| self.seen[d]);
             let (mut forecast, seen) = match self.mirrored {
                 true => (forecast.with_sides_exchanged(), seen.map(|k| k.with_sides_exchanged())),
-                false => (*forecast, seen),
+                false => (forecast, seen),
             };
             let (track_id, score) = (a.track_id, self.scores[a.slot]);
             let metres = self.metres.as_mut();
-            let place = metres.and_then(|m| m.place(a.slot, track_id, &mut forecast, size.map(|v| v as u32)));
+            let place = metres.and_then(|m| m.place(a.slot, track_id, &mut forecast, [width_px, height_px]));
             *person = Some(TrackedPerson { track_id, score, forecast, seen, place });
         }
         persons

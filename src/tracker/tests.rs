@@ -45,8 +45,11 @@ fn no_more_persons_are_looked_at_than_were_asked_for() {
     }
 }
 
-/// Says of everybody that three joints are known, or four.
-struct Few(usize);
+/// Predicts so many joints of everybody, of them some beyond the picture's left edge.
+struct Few {
+    known: usize,
+    beyond: usize,
+}
 
 impl TemporalModel for Few {
     fn name(&self) -> &str {
@@ -55,20 +58,26 @@ impl TemporalModel for Few {
     fn reset(&mut self, _: usize) {}
     fn step(&mut self, observations: &[Observation], forecasts: &mut [Forecast]) {
         for forecast in &mut forecasts[..observations.len()] {
-            forecast.state[..self.0].fill(pose::JointState::Predicted);
+            forecast.state[..self.known].fill(pose::JointState::Predicted);
+            forecast.places_px[0][..self.beyond].fill([-1.0, 50.0]);
         }
     }
 }
 
 #[test]
-fn a_person_of_fewer_than_four_joints_is_not_told_of() {
-    for (known, told) in [(3, 0), (4, 1)] {
+fn a_person_of_fewer_than_four_joints_in_the_picture_is_not_told_of() {
+    for (known, beyond, told) in [(3, 0, 0), (4, 0, 1), (6, 2, 1), (6, 3, 0)] {
         let networks = Networks::load(&Config::default().models).expect("the built-in networks load");
         let mut tracker =
-            Tracker::of_parts(networks, IdentityRules::default(), Box::new(Few(known))).expect("sets up");
+            Tracker::of_parts(networks, IdentityRules::default(), Box::new(Few { known, beyond }))
+                .expect("sets up");
         let poses = clip(320, 240, 20).iter().map(|f| tracker.track(f).expect("decodes")).last();
         assert_eq!(tracker.identities.followed().0, 1);
-        assert_eq!(poses.expect("20 frames").persons.iter().flatten().count(), told, "{known} joints");
+        let persons = poses.expect("20 frames").persons;
+        assert_eq!(persons.iter().flatten().count(), told, "{known} joints, {beyond} beyond the edge");
+        for person in persons.iter().flatten() {
+            assert_eq!(person.forecast.known_joints(), known - beyond);
+        }
     }
 }
 

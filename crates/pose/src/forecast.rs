@@ -64,6 +64,21 @@ impl Forecast {
         }
     }
 
+    /// The same, where joints that are predicted beyond the edges of a picture of `width_px` by `height_px` are absent: a joint that is
+    /// out of the picture is not a hidden one, and of somebody who sits at a desk nobody knows where the legs are.
+    #[must_use]
+    pub fn within(mut self, width_px: u32, height_px: u32) -> Self {
+        let is_inside = |[x_px, y_px]: [f32; 2]| {
+            (0.0..=width_px as f32).contains(&x_px) && (0.0..=height_px as f32).contains(&y_px)
+        };
+        for j in 0..JOINTS {
+            if self.state[j] == JointState::Predicted && !is_inside(self.places_px[0][j]) {
+                (self.state[j], self.score[j]) = (JointState::Absent, 0.0);
+            }
+        }
+        self
+    }
+
     /// Whether nothing is known of `valid_at_us` any more.
     pub(crate) fn is_over(&self, valid_at_us: i64) -> bool {
         valid_at_us.saturating_sub(self.captured_at_us) > MAX_AGE_US
@@ -140,6 +155,30 @@ mod tests {
             assert_eq!(other.joints_3d_m.unwrap()[j][0], m as f32);
         }
         assert_eq!(other.with_sides_exchanged(), f);
+    }
+
+    #[test]
+    fn what_is_foretold_beyond_the_picture_is_absent_and_what_is_seen_there_stays() {
+        let mut f = moving_right();
+        for (j, place, state) in [
+            (13, [100.0, 481.0], JointState::Predicted),
+            (14, [100.0, 481.0], JointState::Measured),
+            (15, [-1.0, 50.0], JointState::Predicted),
+            (16, [640.0, 480.0], JointState::Predicted),
+        ] {
+            (f.places_px[0][j], f.state[j]) = (place, state);
+        }
+        let seen = f.within(640, 480);
+        for j in 0..JOINTS {
+            let expected = match j {
+                13 | 15 => JointState::Absent,
+                16 => JointState::Predicted,
+                _ => JointState::Measured,
+            };
+            assert_eq!(seen.state[j], expected, "{j}");
+        }
+        assert_eq!((seen.score[13], seen.score[14]), (0.0, 0.8));
+        assert_eq!(seen.known_joints(), JOINTS - 2);
     }
 
     fn moving_right() -> Forecast {
