@@ -70,16 +70,17 @@ macro_rules! options {
         )*
 
         /// What the command line says instead of the file.
-        #[derive(Clone, Debug, Default, clap::Args)]
+        #[derive(Clone, Debug, Default)]
+        #[cfg_attr(feature = "cli", derive(clap::Args))]
         pub struct Flags {
             $($($(
                 #[doc = $help]
-                #[arg(long, value_parser = parser!($type), $($arg)*)]
+                #[cfg_attr(feature = "cli", arg(long, value_parser = parser!($type), $($arg)*))]
                 pub $flag: Option<$type>,
             )?)*)*
             $($($(
                 #[doc = $help]
-                #[arg(long, $($said)*)]
+                #[cfg_attr(feature = "cli", arg(long, $($said)*))]
                 pub $switch: bool,
             )?)*)*
         }
@@ -113,6 +114,7 @@ macro_rules! options {
 }
 
 /// How a flag's value is read. Nothing given is an error, not the default.
+#[cfg(feature = "cli")]
 macro_rules! parser {
     (PathBuf) => {
         clap::value_parser!(PathBuf)

@@ -5,7 +5,6 @@ mod output;
 mod persons;
 
 use std::fmt;
-use std::str::FromStr;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
@@ -24,7 +23,8 @@ use crate::output::jsonl::Format;
 const AUTO: &str = "auto";
 
 /// Reads a flag's value, which may not be empty.
-pub(super) fn given<T: FromStr<Err: fmt::Display>>(text: &str) -> Result<T, String> {
+#[cfg(feature = "cli")]
+pub(super) fn given<T: std::str::FromStr<Err: fmt::Display>>(text: &str) -> Result<T, String> {
     if text.is_empty() {
         return Err("nothing is given: name a value, or leave the option out".into());
     }
