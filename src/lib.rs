@@ -40,7 +40,6 @@ pub mod tracker;
 mod stderr_tail;
 
 // Modules that are crates, so that packages can be made small without them: what runs on every frame.
-use ::{maps, math};
 pub use ::picture;
 
 // The modules behind it: for this package's own binary, tests and laboratory; they change without notice.

@@ -11,8 +11,8 @@ use crate::infer::{
     CentreSpec, Codec, FastestdetSpec, InferError, Letterbox, Manifest, Plan, State, Task, WithPresence,
     YoloSpec,
 };
-use crate::math::logistic;
 use crate::picture::{Affine, Inpainter, Mask, Picture, crop_resize_into};
+use math::logistic;
 
 /// Boxes that one search gives at most, unless [`PersonFinder::up_to`] says otherwise: twice the persons that are tracked, so that
 /// the weaker half can be told apart from those who are tracked already.

@@ -2,7 +2,7 @@
 
 use int8::{Activation, Tensor, Weights, Window};
 
-use crate::math::logistic;
+use math::logistic;
 
 /// Why a graph does not become an int8 program.
 #[derive(Debug, Clone, PartialEq)]

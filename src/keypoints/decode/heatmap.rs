@@ -4,8 +4,8 @@ use pose::{JOINTS, Keypoint};
 
 use super::{Fits, Outputs};
 use crate::infer::{Activation, HeatmapSpec, InferError, Origin, Refine};
-use crate::maps::{Hits, peak};
-use crate::math::{exp_nonpositive, logistic};
+use maps::{Hits, peak};
+use math::{exp_nonpositive, logistic};
 
 /// Keeps the log-odds within about ±9.2, so that a saturated map makes no score of exactly 0 or 1; the training's
 /// codec clamps alike.

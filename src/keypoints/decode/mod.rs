@@ -17,8 +17,8 @@ use yolo::Yolo;
 
 use super::flip::Averaged;
 use crate::infer::{Codec, InferError, Manifest, OutputInfo, ScoreFit, SigmaFit, State};
-use crate::math::logistic;
 use crate::picture::Affine;
+use math::logistic;
 
 /// How many of the best joints make a person's score: a person of whom half is seen is a person.
 pub const PERSON_SCORE_JOINTS: usize = 8;

@@ -4,8 +4,8 @@ use pose::{JOINTS, Keypoint};
 
 use super::{Fits, Outputs};
 use crate::infer::{Activation, InferError, SimccSpec};
-use crate::maps::peak;
-use crate::math::{exp_nonpositive, logistic};
+use maps::peak;
+use math::{exp_nonpositive, logistic};
 
 #[derive(Debug)]
 pub(super) struct Simcc {
