@@ -35,6 +35,8 @@ impl Graph {
     }
 
     /// Marks a tensor of this graph as a result; results keep their order. Marking one twice gives it twice.
+    ///
+    /// [`Graph::build`] panics if it is a larger graph's.
     pub fn output(&mut self, tensor: Tensor) {
         self.outputs.push(tensor);
     }

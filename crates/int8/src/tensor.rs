@@ -52,6 +52,8 @@ impl Quant {
 }
 
 /// A tensor of one [`Graph`](crate::Graph).
+///
+/// Another graph takes a tensor of its own for it, or panics where it has fewer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Tensor(pub(crate) usize);
 

@@ -115,6 +115,9 @@ impl Fusion {
     }
 
     /// Where a camera stands now.
+    ///
+    /// # Panics
+    /// If there is no such camera.
     pub fn place(&mut self, camera: usize, place: Extrinsics) {
         self.places[camera] = place;
         self.eyes[camera] = Eye::of(&place);
@@ -133,6 +136,9 @@ impl Fusion {
     }
 
     /// Takes in what a camera saw. Looks of one camera come in order, those of several about so.
+    ///
+    /// # Panics
+    /// If there is no such camera.
     pub fn look(&mut self, look: Look) {
         let camera = look.camera;
         let place = self.places[camera];
