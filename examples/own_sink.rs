@@ -11,6 +11,7 @@ use posewire::capture::{self, SourceConfig};
 use posewire::clock::Monotonic;
 use posewire::output::{PoseSink, Predict, Sending, SinkError};
 use posewire::pipeline::{Options, Parts, Pipeline, Timed};
+use posewire::reason::Chain;
 use posewire::telemetry::Telemetry;
 use posewire::{Config, Tracker};
 
@@ -65,6 +66,6 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     };
     let mut pipeline = Pipeline::start(parts, Options { frames: None, lossless: true })?;
     pipeline.wait(Duration::from_secs(60));
-    pipeline.errors().iter().for_each(|error| eprintln!("{error}"));
+    pipeline.errors().iter().for_each(|error| eprintln!("{}", Chain(error)));
     Ok(())
 }

@@ -35,6 +35,7 @@ pub mod config;
 pub mod metres;
 pub mod output;
 pub mod pipeline;
+pub mod reason;
 pub mod tracker;
 
 mod stderr_tail;

@@ -9,6 +9,7 @@ use sha2::{Digest, Sha256};
 use crate::config::{BUILTIN, Models, NONE};
 use crate::files::{self, MAX_MODEL_BYTES};
 use crate::infer::{InferError, Manifest};
+use crate::reason::Reason;
 
 mod weights;
 
@@ -84,7 +85,7 @@ use built_in::{DEFAULT, FINDER, KEYPOINTS, TEMPORAL};
 /// What the build deflated.
 fn inflated(name: &str, bytes: &[u8]) -> Result<Vec<u8>, InferError> {
     miniz_oxide::inflate::decompress_to_vec_with_limit(bytes, MAX_MODEL_BYTES as usize)
-        .map_err(|e| fault(Path::new(name), &format!("is damaged in this program ({e}): install it anew")))
+        .map_err(|e| fault(Path::new(name), format!("is damaged in this program ({e}): install it again")))
 }
 
 impl Embedded {
@@ -213,7 +214,7 @@ fn is_there(path: &Path, none: impl FnOnce(&Path) -> InferError) -> Result<(), I
     match path.try_exists() {
         Ok(true) => Ok(()),
         Ok(false) => Err(none(path)),
-        Err(e) => Err(fault(path, &format!("cannot be read: {e}"))),
+        Err(e) => Err(fault(path, Reason::new("cannot be read", e))),
     }
 }
 
@@ -238,7 +239,7 @@ fn beside_manifest(path: &Path) -> Option<PathBuf> {
 
 fn no_finder(path: &Path) -> InferError {
     let name = FINDER.name;
-    fault(path, &format!("is no person finder: there are {BUILTIN}, {name} and {NONE}, or name a .toml file"))
+    fault(path, format!("is no person finder: there are {BUILTIN}, {name} and {NONE}, or name a .toml file"))
 }
 
 fn no_network(path: &Path) -> InferError {
@@ -248,7 +249,7 @@ fn no_network(path: &Path) -> InferError {
     let (names, folders) = (names.join(", "), folders.join(" and "));
     fault(
         path,
-        &format!(
+        format!(
             "is no keypoint network: there are {names} (looked for others in {folders}), or name a .toml file"
         ),
     )
@@ -290,11 +291,11 @@ fn read_manifest(path: &Path) -> Result<String, InferError> {
 }
 
 fn read_file(path: &Path) -> Result<Vec<u8>, InferError> {
-    files::read_at_most(path, MAX_MODEL_BYTES).map_err(|e| fault(path, &format!("cannot be read: {e}")))
+    files::read_at_most(path, MAX_MODEL_BYTES).map_err(|e| fault(path, Reason::new("cannot be read", e)))
 }
 
-fn fault(path: &Path, reason: &str) -> InferError {
-    InferError::Model { model: path.display().to_string(), reason: reason.to_owned() }
+fn fault(path: &Path, reason: impl Into<Reason>) -> InferError {
+    InferError::model(path.display().to_string(), reason)
 }
 
 #[cfg(test)]
@@ -374,7 +375,7 @@ mod tests {
     fn names_are_checked_each_by_what_its_field_takes() {
         let check = |finder: &str, temporal: &str| {
             let models = Models { finder: finder.into(), temporal: temporal.into(), ..Models::default() };
-            check_names(&models).map_err(|error| error.to_string())
+            check_names(&models).map_err(|error| format!("{error:#}"))
         };
         for good in [BUILTIN, NONE, FINDER.name, "models/person.toml"] {
             assert_eq!(check(good, BUILTIN), Ok(()));
@@ -395,7 +396,7 @@ mod tests {
 
     #[test]
     fn a_name_that_is_no_network_is_told_which_there_are() {
-        let said = keypoints("huge").unwrap_err().to_string();
+        let said = format!("{:#}", keypoints("huge").unwrap_err());
         assert!(said.contains("huge") && said.contains(DEFAULT), "{said}");
     }
 }

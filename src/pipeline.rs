@@ -30,6 +30,7 @@ use crate::capture::FrameSource;
 use crate::clock::Clock;
 use crate::output::PoseSink;
 use crate::picture::Frame;
+use crate::reason::Chain;
 use crate::telemetry::{Count, Telemetry};
 use crate::tracker::TrackError;
 use pose::PoseFrame;
@@ -271,7 +272,7 @@ impl Pipeline {
             if is_bug || !error.thread().starts_with(SINK) {
                 self.stop();
             } else if self.has_sinks() {
-                log::error!("{error}; the other outputs go on");
+                log::error!("{}; the other outputs go on", Chain(&error));
             }
             self.errors.push(error);
         }

@@ -19,7 +19,7 @@
 mod read;
 mod write;
 
-pub use read::{Chunk, Demuxer, Header};
+pub use read::{AviError, Chunk, Demuxer, Header};
 pub use write::{RecordError, Recording};
 
 /// The chunk in front of each frame.

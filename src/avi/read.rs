@@ -3,11 +3,47 @@
 //! The index is not used: a file whose recorder died has none. Such a file also states sizes of 0 for its lists; they are then
 //! read to the end of the file.
 
-use std::io::{Read, Seek, SeekFrom};
+use std::io::{self, Read, Seek, SeekFrom};
 use std::sync::Arc;
 
 use super::{STAMP_BYTES, STAMP_CHUNK, Stamp};
-use crate::picture::BufferPool;
+use crate::picture::{BufferPool, DecodeError};
+
+/// Why an AVI cannot be read, or not further.
+#[derive(Debug, thiserror::Error)]
+pub enum AviError {
+    /// It is over inside its header.
+    #[error("AVI cut off inside its header")]
+    NoHeader,
+    /// It ends before its frames.
+    #[error("AVI without video data")]
+    NoData,
+    /// Its headers name no video.
+    #[error("AVI without a video stream")]
+    NoVideo,
+    /// More chunks than any header has.
+    #[error("AVI with an endless header")]
+    EndlessHeader,
+    /// Its pictures are none, or too large.
+    #[error(transparent)]
+    Size(#[from] DecodeError),
+    /// It is over inside a chunk.
+    #[error("cut off")]
+    CutOff,
+    /// No frame is that long.
+    #[error("a chunk states an impossible length")]
+    Length,
+    /// The system does not give it.
+    #[error("cannot be read")]
+    Unreadable(#[source] io::Error),
+}
+
+impl AviError {
+    /// Of a file that is `cut` where it ends.
+    fn of(error: io::Error, cut: Self) -> Self {
+        if error.kind() == io::ErrorKind::UnexpectedEof { cut } else { Self::Unreadable(error) }
+    }
+}
 
 /// What the headers say of the first video stream.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -41,7 +77,7 @@ impl<R: Read + Seek> Demuxer<R> {
     ///
     /// # Errors
     /// What is missing.
-    pub fn new(mut input: R, max_chunk_bytes: usize) -> Result<Self, String> {
+    pub fn new(mut input: R, max_chunk_bytes: usize) -> Result<Self, AviError> {
         let header = read_header(&mut input)?;
         Ok(Self { input, pool: BufferPool::new(), header, max_chunk_bytes, stamp: None })
     }
@@ -55,26 +91,27 @@ impl<R: Read + Seek> Demuxer<R> {
     ///
     /// # Errors
     /// How it is damaged.
-    pub fn next_chunk(&mut self) -> Result<Option<Chunk>, &'static str> {
+    pub fn next_chunk(&mut self) -> Result<Option<Chunk>, AviError> {
+        let cut = |e| AviError::of(e, AviError::CutOff);
         loop {
-            let Some((id, size)) = read_chunk_head(&mut self.input).map_err(|_| "cannot be read")? else {
+            let Some((id, size)) = read_chunk_head(&mut self.input).map_err(AviError::Unreadable)? else {
                 return Ok(None);
             };
             match &id {
                 b"LIST" | b"RIFF" => {
                     // Step inside: the sizes of lists are not needed (and not true in files cut short).
-                    skip(&mut self.input, 4).map_err(|_| "cut off")?;
+                    skip(&mut self.input, 4).map_err(cut)?;
                 }
                 [a, b, b'd', b'c' | b'b'] if stream_number(*a, *b) == Some(self.header.stream) => {
                     if size as usize > self.max_chunk_bytes {
-                        return Err("a chunk states an impossible length");
+                        return Err(AviError::Length);
                     }
                     let input = &mut self.input;
                     let bytes = self.pool.fill(|buffer| {
                         buffer.clear();
                         let got =
-                            input.take(u64::from(size)).read_to_end(buffer).map_err(|_| "cannot be read")?;
-                        if got < size as usize { Err("cut off") } else { Ok(()) }
+                            input.take(u64::from(size)).read_to_end(buffer).map_err(AviError::Unreadable)?;
+                        if got < size as usize { Err(AviError::CutOff) } else { Ok(()) }
                     })?;
                     if size % 2 == 1 {
                         // The last chunk's padding may be missing.
@@ -84,25 +121,24 @@ impl<R: Read + Seek> Demuxer<R> {
                 }
                 id if *id == STAMP_CHUNK && size as usize == STAMP_BYTES => {
                     let mut bytes = [0; STAMP_BYTES];
-                    self.input.read_exact(&mut bytes).map_err(|_| "cut off")?;
+                    self.input.read_exact(&mut bytes).map_err(cut)?;
                     self.stamp = Some(Stamp::from_bytes(&bytes));
                 }
-                _ => skip(&mut self.input, i64::from(size) + i64::from(size % 2)).map_err(|_| "cut off")?,
+                _ => skip(&mut self.input, i64::from(size) + i64::from(size % 2)).map_err(cut)?,
             }
         }
     }
 }
 
 /// Reads chunks up to and into the first `movi`.
-fn read_header(input: &mut (impl Read + Seek)) -> Result<Header, String> {
-    let cut = |_| "AVI cut off inside its header".to_string();
+fn read_header(input: &mut (impl Read + Seek)) -> Result<Header, AviError> {
+    let cut = |e| AviError::of(e, AviError::NoHeader);
     let mut header = Header::default();
     let mut stream = 0u32;
     let mut this_is_video = false;
     // Far more chunks than any header has; a file of empty chunks must not keep us.
     for _ in 0..10_000 {
-        let (id, size) =
-            read_chunk_head(input).map_err(|e| e.to_string())?.ok_or("AVI without video data")?;
+        let (id, size) = read_chunk_head(input).map_err(AviError::Unreadable)?.ok_or(AviError::NoData)?;
         match &id {
             b"RIFF" | b"LIST" => {
                 let mut kind = [0; 4];
@@ -138,11 +174,11 @@ fn read_header(input: &mut (impl Read + Seek)) -> Result<Header, String> {
             _ => skip(input, i64::from(size) + i64::from(size % 2)).map_err(cut)?,
         }
     }
-    Err("AVI with an endless header".into())
+    Err(AviError::EndlessHeader)
 }
 
 /// The first `N` bytes of a chunk; the rest is skipped.
-fn read_part<const N: usize>(input: &mut (impl Read + Seek), size: u32) -> std::io::Result<[u8; N]> {
+fn read_part<const N: usize>(input: &mut (impl Read + Seek), size: u32) -> io::Result<[u8; N]> {
     let mut part = [0; N];
     input.read_exact(&mut part)?;
     skip(input, i64::from(size) + i64::from(size % 2) - N as i64)?;
@@ -150,16 +186,16 @@ fn read_part<const N: usize>(input: &mut (impl Read + Seek), size: u32) -> std::
 }
 
 /// A chunk's name and length; `None` at the end of the file.
-fn read_chunk_head(input: &mut impl Read) -> std::io::Result<Option<([u8; 4], u32)>> {
+fn read_chunk_head(input: &mut impl Read) -> io::Result<Option<([u8; 4], u32)>> {
     let mut head = [0; 8];
     match input.read_exact(&mut head) {
         Ok(()) => Ok(Some(([head[0], head[1], head[2], head[3]], le32(&head[4..])))),
-        Err(e) if e.kind() == std::io::ErrorKind::UnexpectedEof => Ok(None),
+        Err(e) if e.kind() == io::ErrorKind::UnexpectedEof => Ok(None),
         Err(e) => Err(e),
     }
 }
 
-fn skip(input: &mut impl Seek, bytes: i64) -> std::io::Result<()> {
+fn skip(input: &mut impl Seek, bytes: i64) -> io::Result<()> {
     input.seek(SeekFrom::Current(bytes.max(0))).map(|_| ())
 }
 

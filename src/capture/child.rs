@@ -14,6 +14,7 @@ use super::{CaptureError, FrameSource, SourceCounters, SourceInfo, Stream};
 use crate::child_process::Group;
 use crate::clock::{Clock, Monotonic};
 use crate::picture::Frame;
+use crate::reason::Reason;
 use crate::stderr_tail::StderrTail;
 
 /// Until its first picture: a Pi's camera takes 2 s to start, a stream over a radio may take longer to be found.
@@ -46,7 +47,7 @@ pub struct ChildCamera<K = Monotonic> {
     /// Not started again before this.
     start_at_us: i64,
     wait_us: i64,
-    why: String,
+    why: Reason,
     /// Lost before its first picture it is not waited for.
     must_begin: bool,
     next_seq: u64,
@@ -84,7 +85,7 @@ impl<K: Clock> ChildCamera<K> {
             clock,
             start_at_us: i64::MIN,
             wait_us: FIRST_WAIT_US,
-            why: String::new(),
+            why: "".into(),
             must_begin: false,
             next_seq: 0,
             counters: SourceCounters::default(),
@@ -127,7 +128,7 @@ impl<K: Clock> ChildCamera<K> {
     fn start(&mut self) -> Result<Running, CaptureError> {
         let programs = self.launch.programs.clone();
         let name = self.launch.name.clone();
-        let fail = |what: &dyn std::fmt::Display| CaptureError::Unusable(format!("{name}: {what}"));
+        let fail = |why: Reason| CaptureError::unusable(&name, why);
         let mut started = None;
         for (program, arguments) in &programs {
             let light = self.light_arguments(program);
@@ -144,13 +145,15 @@ impl<K: Clock> ChildCamera<K> {
                     break;
                 }
                 Err(e) if e.kind() == ErrorKind::NotFound => {}
-                Err(e) => return Err(fail(&format_args!("{program} cannot be started: {e}"))),
+                Err(e) => return Err(fail(Reason::new(format!("{program} cannot be started"), e))),
             }
         }
-        let Some((program, mut group, tells_light)) = started else { return Err(fail(&self.launch.missing)) };
+        let Some((program, mut group, tells_light)) = started else {
+            return Err(fail(self.launch.missing.clone().into()));
+        };
         let (stdout, stderr) = (group.first().stdout.take(), group.first().stderr.take());
-        let (Some(stdout), Some(stderr)) = (stdout, stderr) else { return Err(fail(&"no pipe to it")) };
-        let stderr_tail = StderrTail::of(stderr).map_err(|e| fail(&e))?;
+        let (Some(stdout), Some(stderr)) = (stdout, stderr) else { return Err(fail("no pipe to it".into())) };
+        let stderr_tail = StderrTail::of(stderr).map_err(|e| fail(Reason::of(e)))?;
         let called = program.clone();
         let stream = Stream::live(&self.launch.name, Box::new(move || clip_of(stdout, called, tells_light)))?;
         log::debug!("{}: {program} is started", self.launch.name);
@@ -183,7 +186,7 @@ impl<K: Clock> ChildCamera<K> {
             self.counters = self.counted(&running);
             let said = self.launch.without_secrets(&running.stderr_tail.last_line());
             let said = if said.is_empty() { String::new() } else { format!(": {said}") };
-            self.why = format!("{}: {} {why}{status}{said}", self.launch.name, running.program);
+            self.why = format!("{}: {} {why}{status}{said}", self.launch.name, running.program).into();
         }
         self.lost()
     }
@@ -251,7 +254,7 @@ impl<K: Clock + Send> FrameSource for ChildCamera<K> {
             Err(CaptureError::Ended) => Err(self.lose(ENDED)),
             // Where a stream ends before it begins, what it said on its way is the better reason.
             Err(_) if running.group.gone_within(GOODBYE).is_some() => Err(self.lose(ENDED)),
-            Err(why) => Err(self.lose(&format!("gives no pictures ({why})"))),
+            Err(why) => Err(self.lose(&format!("gives no pictures ({why:#})"))),
         }
     }
 
@@ -345,7 +348,7 @@ mod tests {
         clock.set(FIRST_FRAME_US);
         let refused = camera.next_frame(Duration::ZERO);
         assert!(
-            matches!(&refused, Err(CaptureError::Unusable(why)) if why.contains("no picture for 15 s")),
+            matches!(&refused, Err(CaptureError::Unusable(why)) if why.to_string().contains("no picture for 15 s")),
             "{refused:?}"
         );
         camera.next_seq = 1;
@@ -362,7 +365,7 @@ mod tests {
         for wait_us in [FIRST_WAIT_US, 2 * FIRST_WAIT_US] {
             let lost = camera.reopen();
             assert!(
-                matches!(&lost, Err(CaptureError::Lost { reason, .. }) if reason.contains("not installed")),
+                matches!(&lost, Err(CaptureError::Lost { reason, .. }) if reason.to_string().contains("not installed")),
                 "{lost:?}"
             );
             assert_eq!(camera.start_at_us, clock.now_us() + wait_us);

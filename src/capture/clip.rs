@@ -338,7 +338,7 @@ mod tests {
         let frame = source.next_frame(Duration::ZERO).expect("readable").expect("late already");
         assert_eq!(frame.seq, 1);
         let why = source.next_frame(Duration::ZERO).expect_err("no more");
-        assert!(matches!(&why, CaptureError::Unusable(why) if why == "torn"), "{why}");
+        assert!(matches!(&why, CaptureError::Unusable(why) if why.to_string() == "torn"), "{why}");
         assert!(matches!(source.next_frame(Duration::ZERO), Err(CaptureError::Ended)), "told once");
     }
 

@@ -9,6 +9,7 @@ use super::{CaptureError, FrameSource, SourceCounters, SourceInfo};
 use crate::picture::{
     Affine, BufferPool, Decoder, Frame, PixelFormat, PixelsMut, crop_resize_into, packed_stride,
 };
+use crate::reason::Reason;
 
 /// Frames that a frozen camera repeats: half a second at 30 a second.
 const FREEZE_FRAMES: u32 = 15;
@@ -97,13 +98,14 @@ impl<S: FrameSource> Faulty<S> {
         let info = source.info();
         if plan.unplug > 0.0 && !info.live {
             let name = info.name;
-            return Err(CaptureError::Unusable(format!(
+            let why = format!(
                 "camera.unplug cannot be injected into {name} read frame by frame: leave out --no-drop or the fault"
-            )));
+            );
+            return Err(CaptureError::Unusable(why.into()));
         }
-        let setup = |e: &dyn std::fmt::Display| CaptureError::Unusable(format!("JPEG library: {e}"));
-        let compressor = Compressor::new().map_err(|e| setup(&e))?;
-        let decoder = Decoder::new().map_err(|e| setup(&e))?;
+        let setup = |why: Reason| CaptureError::unusable("JPEG library", why);
+        let compressor = Compressor::new().map_err(|e| setup(Reason::of(e)))?;
+        let decoder = Decoder::new().map_err(|e| setup(Reason::of(e)))?;
         Ok(Self {
             source,
             plan,
@@ -388,7 +390,7 @@ mod tests {
         assert!(refused("stall=0.1").contains("no such fault; there are drop, freeze"));
         assert!(refused("drop=2").contains("0 to 1"));
         let plan = FaultPlan { unplug: 0.1, ..FaultPlan::default() };
-        let e = Faulty::new(EveryFrame(clip(1)), plan).err().map(|e| e.to_string()).unwrap_or_default();
+        let e = Faulty::new(EveryFrame(clip(1)), plan).err().map(|e| format!("{e:#}")).unwrap_or_default();
         assert!(e.contains("camera.unplug cannot be injected into synthetic"), "{e}");
     }
 }

@@ -33,9 +33,12 @@ pub use standby::Standby;
 pub use stream::Stream;
 pub use turned::Turned;
 
+use std::error::Error;
+use std::fmt;
 use std::time::Duration;
 
 use crate::picture::{Frame, Turn};
+use crate::reason::Reason;
 
 /// What a source says of itself, for HELLO and the log.
 #[derive(Clone, Debug, PartialEq)]
@@ -85,7 +88,7 @@ pub trait FrameSource: Send {
     /// [`CaptureError::Lost`] where trying again may help; [`CaptureError::Unusable`] where it will not, which is
     /// every source that is not a device.
     fn reopen(&mut self) -> Result<(), CaptureError> {
-        Err(CaptureError::Unusable(format!("{}: not a device that could be opened again", self.info().name)))
+        Err(CaptureError::unusable(self.info().name, "not a device that could be opened again"))
     }
 
     /// Whether the device is known not to be there: what would otherwise show only by silence.
@@ -184,22 +187,48 @@ impl std::fmt::Display for SourceCounters {
 }
 
 /// Why no frame can be had.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug)]
 pub enum CaptureError {
     /// The file or clip is over.
-    #[error("the source has ended")]
     Ended,
     /// The device went away or stopped; opening it again may help.
-    #[error("{device}: lost: {reason}")]
     Lost {
         /// Which device.
         device: String,
         /// What the driver said.
-        reason: String,
+        reason: Reason,
     },
     /// Opening it again will not help until a person does something: the text says what.
-    #[error("{0}")]
-    Unusable(String),
+    Unusable(Reason),
+}
+
+impl fmt::Display for CaptureError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Ended => f.write_str("the source has ended"),
+            Self::Lost { device, reason } => {
+                write!(f, "{device}: lost: ")?;
+                reason.fmt(f)
+            }
+            Self::Unusable(reason) => reason.fmt(f),
+        }
+    }
+}
+
+impl Error for CaptureError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match self {
+            Self::Ended => None,
+            Self::Lost { reason, .. } | Self::Unusable(reason) => reason.source(),
+        }
+    }
+}
+
+impl CaptureError {
+    /// What cannot be used, and why.
+    fn unusable(what: impl fmt::Display, reason: impl Into<Reason>) -> Self {
+        Self::Unusable(reason.into().within(what))
+    }
 }
 
 #[cfg(test)]

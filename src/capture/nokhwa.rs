@@ -20,6 +20,7 @@ use super::mode::{self, Mode, Wanted};
 use super::{CaptureError, FrameSource, SourceCounters, SourceInfo};
 use crate::clock::{Clock, Monotonic};
 use crate::picture::{BufferPool, Frame, PixelFormat, packed_stride, raw_len};
+use crate::reason::Reason;
 
 /// A camera that gives nothing for so long, and for so many frames of its mode, is lost: as for V4L2.
 const STALL: Duration = Duration::from_millis(900);
@@ -51,7 +52,7 @@ pub struct NokhwaCamera {
 
 struct Open {
     mode: Mode,
-    frames: Receiver<Result<Frame, String>>,
+    frames: Receiver<Result<Frame, Reason>>,
     shared: Arc<Shared>,
     thread: JoinHandle<()>,
     alive: Instant,
@@ -70,9 +71,9 @@ struct Shared {
 #[derive(Debug)]
 enum Trouble {
     /// Plugging in, waiting or a permission may cure it.
-    Passing(String),
+    Passing(Reason),
     /// It needs another camera or another configuration.
-    Lasting(String),
+    Lasting(Reason),
 }
 
 impl NokhwaCamera {
@@ -90,7 +91,7 @@ impl NokhwaCamera {
 
     fn start(&mut self) -> Result<(), Trouble> {
         if self.closed.as_ref().is_some_and(|thread| !thread.is_finished()) {
-            return Err(Trouble::Passing(format!("{}: its driver still holds it", self.name)));
+            return Err(Trouble::Passing(format!("{}: its driver still holds it", self.name).into()));
         }
         let (sender, frames) = latest::newest_wins();
         let (tell, opened) = channel::bounded(1);
@@ -112,20 +113,21 @@ impl NokhwaCamera {
                 }
                 Err(reason) => drop(tell.send(Err(reason))),
             })
-            .map_err(|e| Trouble::Passing(format!("no thread for the camera: {e}")))?;
+            .map_err(|e| Trouble::Passing(Reason::new("no thread for the camera", e)))?;
         let (mode, name) = match opened.recv_timeout(OPENING) {
             Ok(result) => result?,
             Err(RecvTimeoutError::Timeout) => {
                 self.closed = Some(thread);
-                return Err(Trouble::Passing(format!(
+                let why = format!(
                     "{}: does not open within {} s; may this program use the camera (the system's privacy settings)?",
                     self.name,
                     OPENING.as_secs()
-                )));
+                );
+                return Err(Trouble::Passing(why.into()));
             }
             // The library panicked; its message is in the log.
             Err(RecvTimeoutError::Disconnected) => {
-                return Err(Trouble::Lasting(format!("{}: could not be opened", self.name)));
+                return Err(Trouble::Lasting(format!("{}: could not be opened", self.name).into()));
             }
         };
         log::info!("{name}: {mode}");
@@ -142,9 +144,9 @@ impl NokhwaCamera {
         self.closed = Some(open.thread);
     }
 
-    fn lose(&mut self, reason: String) -> CaptureError {
+    fn lose(&mut self, reason: impl Into<Reason>) -> CaptureError {
         self.close();
-        CaptureError::Lost { device: self.name.clone(), reason }
+        CaptureError::Lost { device: self.name.clone(), reason: reason.into() }
     }
 }
 
@@ -162,7 +164,7 @@ impl FrameSource for NokhwaCamera {
     }
 
     fn next_frame(&mut self, timeout: Duration) -> Result<Option<Frame>, CaptureError> {
-        let Some(open) = &mut self.open else { return Err(self.lose("closed".into())) };
+        let Some(open) = &mut self.open else { return Err(self.lose("closed")) };
         match open.frames.recv_timeout(timeout) {
             Received::Value(Ok(frame)) => {
                 (open.alive, open.started) = (Instant::now(), true);
@@ -170,7 +172,7 @@ impl FrameSource for NokhwaCamera {
                 Ok(Some(frame))
             }
             Received::Value(Err(reason)) => Err(self.lose(reason)),
-            Received::Closed => Err(self.lose("its driver stopped".into())),
+            Received::Closed => Err(self.lose("its driver stopped")),
             Received::Timeout => {
                 let of_mode = Duration::from_secs_f32(STALL_FRAMES / open.mode.fps.max(0.1));
                 let patience = if open.started { STALL } else { FIRST_FRAME }.max(of_mode);
@@ -207,8 +209,8 @@ impl FrameSource for NokhwaCamera {
 
 /// Finds the camera that is wanted, in the mode that [`mode::choose`] names, and starts it.
 fn open(wanted: &Wanted) -> Result<(Camera, Mode, String), Trouble> {
-    let cameras = list_cameras().map_err(Trouble::Passing)?;
-    let (index, name) = find(&wanted.device, &cameras).map_err(Trouble::Passing)?;
+    let cameras = list_cameras().map_err(|why| Trouble::Passing(why.into()))?;
+    let (index, name) = find(&wanted.device, &cameras).map_err(|why| Trouble::Passing(why.into()))?;
     let any = [
         FrameFormat::MJPEG,
         FrameFormat::YUYV,
@@ -218,7 +220,8 @@ fn open(wanted: &Wanted) -> Result<(Camera, Mode, String), Trouble> {
         FrameFormat::RAWBGR,
     ];
     let fail = |e: nokhwa::NokhwaError| {
-        Trouble::Passing(format!("{name}: {e}; is it plugged in, free, and may this program use it?"))
+        let words = format!("{name}: cannot be used; is it plugged in, free, and may this program use it?");
+        Trouble::Passing(Reason::new(words, e))
     };
     let request = RequestedFormat::with_formats(RequestedFormatType::None, &any);
     let mut camera = Camera::new(index, request).map_err(fail)?;
@@ -228,7 +231,7 @@ fn open(wanted: &Wanted) -> Result<(Camera, Mode, String), Trouble> {
     let Some(mode) = mode::choose(&modes, width, height, fps, format) else {
         let theirs: Vec<_> = modes.iter().map(Mode::to_string).collect();
         let told = format!("{name}: no mode in the format asked for; it has: {}", theirs.join("; "));
-        return Err(Trouble::Lasting(told));
+        return Err(Trouble::Lasting(told.into()));
     };
     let exact = theirs.into_iter().find(|f| mode_of(f) == mode).unwrap_or_default();
     camera
@@ -285,7 +288,7 @@ fn mode_of(theirs: &CameraFormat) -> Mode {
 
 /// What the camera's thread owns.
 struct Pump {
-    sender: Sender<Result<Frame, String>>,
+    sender: Sender<Result<Frame, Reason>>,
     shared: Arc<Shared>,
     pool: BufferPool,
     next_seq: u64,
@@ -295,7 +298,7 @@ struct Pump {
 impl Pump {
     fn run(mut self, mut camera: Camera, mode: Mode) {
         while !self.shared.is_over.load(Ordering::Acquire) {
-            let given = camera.frame().map_err(|e| e.to_string());
+            let given = camera.frame().map_err(Reason::of);
             let captured_at_us = Monotonic.now_us();
             let failed = given.is_err();
             let value = match given.map(|buffer| self.frame(&buffer, mode, captured_at_us)) {
@@ -369,6 +372,7 @@ mod tests {
             Wanted { device: "no such camera".into(), width: 640, height: 480, fps: 30.0, format: None };
         match NokhwaCamera::new(wanted).reopen() {
             Err(CaptureError::Lost { reason: why, .. }) => {
+                let why = why.to_string();
                 assert!(why.contains("no such camera") || why.contains("cannot be listed"), "{why}");
             }
             other => panic!("what may be plugged in is waited for: {other:?}"),

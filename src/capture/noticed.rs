@@ -68,7 +68,7 @@ impl<S: FrameSource> FrameSource for Noticed<S> {
             let usb_id = self.source.usb_id().map(str::to_owned);
             let SourceInfo { name, fps, .. } = self.source.info();
             let seen = Seen { name, usb_id, size_px, fps, stored };
-            (self.notice)(&seen).map_err(CaptureError::Unusable)?;
+            (self.notice)(&seen).map_err(|why| CaptureError::Unusable(why.into()))?;
             self.seen = Some(seen);
         }
         Ok(Some(frame))
@@ -123,7 +123,7 @@ mod tests {
             assert!(source.next_frame(Duration::ZERO).unwrap().is_some());
         }
         let error = source.next_frame(Duration::ZERO).unwrap_err();
-        assert!(matches!(error, CaptureError::Unusable(why) if why == "not this one"));
+        assert!(matches!(error, CaptureError::Unusable(why) if why.to_string() == "not this one"));
         let a = || Some("a".to_owned());
         assert_eq!(*told.lock().unwrap(), [(None, 4), (a(), 4), (a(), 8), (Some("b".to_owned()), 8)]);
     }

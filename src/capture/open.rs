@@ -102,7 +102,7 @@ fn open_camera(config: &SourceConfig) -> Result<Box<dyn FrameSource>, CaptureErr
     let device = if device == "auto" && !has_camera() && has_csi_camera() { "csi" } else { device };
     let wish = programs::Wish { width, height, fps };
     if let Some(launch) = programs::launch(device, wish) {
-        let camera = ChildCamera::new(launch.map_err(CaptureError::Unusable)?);
+        let camera = ChildCamera::new(launch.map_err(|why| CaptureError::Unusable(why.into()))?);
         // What comes of it shows later: nobody who asks it to end is kept waiting here.
         let mut camera = if wait { camera } else { camera.that_must_begin() };
         let started = camera.reopen();
@@ -143,7 +143,7 @@ fn opened<C: FrameSource + 'static>(
 ) -> Result<Box<dyn FrameSource>, CaptureError> {
     match started {
         Ok(()) => Ok(Box::new(Reopening::new(camera))),
-        Err(CaptureError::Lost { reason, .. }) if wait => Ok(Box::new(Reopening::waiting(camera, reason))),
+        Err(CaptureError::Lost { reason, .. }) if wait => Ok(Box::new(Reopening::waiting(camera, &reason))),
         Err(CaptureError::Lost { reason, .. }) => Err(CaptureError::Unusable(reason)),
         Err(error) => Err(error),
     }

@@ -5,6 +5,7 @@ use std::time::Duration;
 use super::{CaptureError, FrameSource, SourceCounters, SourceInfo};
 use crate::clock::{Clock, Monotonic};
 use crate::picture::Frame;
+use crate::reason::Reason;
 
 /// First wait after a loss. A replugged USB camera needs some 300 ms before its node is there.
 const FIRST_WAIT: Duration = Duration::from_millis(100);
@@ -94,7 +95,8 @@ impl<S: FrameSource> Reopening<S> {
     }
 
     /// Watches over a `source` that could not be opened yet, for the reason `why`.
-    pub fn waiting(source: S, why: String) -> Self {
+    pub fn waiting(source: S, why: &Reason) -> Self {
+        let why = format!("{why:#}");
         log::warn!("{why}; waiting for it (--no-wait ends instead)");
         let now_us = Monotonic.now_us();
         let news = News::new(Some(why), now_us);
@@ -110,25 +112,25 @@ impl<S: FrameSource, K: Clock> Reopening<S, K> {
     }
 
     /// No frame for `why`: a loss where frames came before, one more failure where they did not.
-    fn fail(&mut self, why: &CaptureError, reason: &str) {
+    fn fail(&mut self, device: &str, reason: &Reason) {
+        let reason = format!("{reason:#}");
         let now_us = self.clock.now_us();
         let Some(away) = &mut self.away else {
             self.lost += 1;
-            match why {
-                // Some reasons name the device themselves.
-                CaptureError::Lost { device, reason } if reason.starts_with(&**device) => {
-                    log::warn!("{reason}; opening it again until it is back");
-                }
-                _ => log::warn!("{why}; opening it again until it is back"),
+            // Some reasons name the device themselves.
+            if reason.starts_with(device) {
+                log::warn!("{reason}; opening it again until it is back");
+            } else {
+                log::warn!("{device}: lost: {reason}; opening it again until it is back");
             }
-            let news = News::new(Some(reason.to_owned()), now_us);
+            let news = News::new(Some(reason), now_us);
             let mut away = Away { opened: false, retry_at_us: 0, wait: FIRST_WAIT, news };
             away.retry_later(now_us);
             self.away = Some(away);
             return;
         };
         away.retry_later(now_us);
-        if away.news.worth_a_line(reason, now_us) {
+        if away.news.worth_a_line(&reason, now_us) {
             log::warn!("{reason}; no frames for {:.0} s, still trying", away.news.seconds(now_us));
         }
     }
@@ -156,10 +158,8 @@ impl<S: FrameSource, K: Clock> FrameSource for Reopening<S, K> {
             }
             match self.source.reopen() {
                 Ok(()) => away.opened = true,
-                Err(why) => match &why {
-                    CaptureError::Lost { reason, .. } => self.fail(&why, reason),
-                    _ => return Err(why),
-                },
+                Err(CaptureError::Lost { device, reason }) => self.fail(&device, &reason),
+                Err(why) => return Err(why),
             }
             return Ok(None);
         }
@@ -171,14 +171,11 @@ impl<S: FrameSource, K: Clock> FrameSource for Reopening<S, K> {
                 }
                 Ok(Some(frame))
             }
-            Err(why) => match &why {
-                CaptureError::Lost { reason, .. } => {
-                    self.fail(&why, reason);
-                    Ok(None)
-                }
-                _ => Err(why),
-            },
-            waiting => waiting,
+            Err(CaptureError::Lost { device, reason }) => {
+                self.fail(&device, &reason);
+                Ok(None)
+            }
+            none => none,
         }
     }
 

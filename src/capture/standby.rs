@@ -104,8 +104,8 @@ impl<K: Clock> Standby<K> {
                     });
                 }
                 Err(why) => {
-                    if self.is_news(&why.to_string()) {
-                        log::warn!("{why}; the built-in clip goes on until it can be used");
+                    if self.is_news(&format!("{why:#}")) {
+                        log::warn!("{why:#}; the built-in clip goes on until it can be used");
                     }
                 }
             }

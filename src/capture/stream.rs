@@ -10,6 +10,7 @@ use super::clip::Clip;
 use super::{CaptureError, FrameSource, SourceCounters, SourceInfo};
 use crate::clock::{Clock, Monotonic};
 use crate::picture::Frame;
+use crate::reason::Reason;
 
 /// Waits for whatever writes, and says what it writes.
 pub type OpenClip = Box<dyn FnOnce() -> Result<Box<dyn Clip>, CaptureError> + Send>;
@@ -78,7 +79,7 @@ impl Stream {
                 // Only now: whoever finds the slot closed asks why.
                 drop(sender);
             })
-            .map_err(|e| CaptureError::Unusable(format!("{name}: cannot start a thread: {e}")))?;
+            .map_err(|e| CaptureError::unusable(name, Reason::new("cannot start a thread", e)))?;
         Ok(Self { frames, shared })
     }
 

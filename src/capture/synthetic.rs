@@ -15,6 +15,7 @@ use turbojpeg::{Compressor, OutputBuf, Subsamp};
 
 use super::{CaptureError, SourceInfo, clip::Clip};
 use crate::picture::{BufferPool, Frame, PixelFormat, check_size};
+use crate::reason::Reason;
 
 /// Truth of a joint that something stands before: its place is still true.
 pub const HIDDEN_SCORE: f32 = 0.5;
@@ -50,7 +51,7 @@ impl Synthetic {
     /// [`CaptureError::Unusable`] for no or more than [`MAX_CLIP_PERSONS`] persons, a size of less than 32 pixels or more
     /// than [`MAX_PIXELS`](crate::picture::MAX_PIXELS), or a rate that is not between 1 and 240.
     pub fn new(persons: usize, width: u32, height: u32, fps: f32, seed: u64) -> Result<Self, CaptureError> {
-        let refuse = |what: String| Err(CaptureError::Unusable(format!("synthetic clip: {what}")));
+        let refuse = |what: String| Err(CaptureError::unusable("synthetic clip", what));
         if !(1..=MAX_CLIP_PERSONS).contains(&persons) {
             return refuse(format!("{persons} persons asked for, 1 to {MAX_CLIP_PERSONS} can be drawn"));
         }
@@ -99,7 +100,7 @@ impl Synthetic {
             jpeg.set_subsamp(Subsamp::Sub2x1)?;
             Ok(jpeg)
         });
-        self.jpeg = Some(jpeg.map_err(|e| CaptureError::Unusable(format!("JPEG library: {e}")))?);
+        self.jpeg = Some(jpeg.map_err(|e| CaptureError::unusable("JPEG library", Reason::of(e)))?);
         Ok(self)
     }
 
@@ -193,7 +194,7 @@ impl Clip for Synthetic {
                     Ok(())
                 });
                 let bytes = encoded.map_err(|e: turbojpeg::Error| {
-                    CaptureError::Unusable(format!("synthetic clip: JPEG: {e}"))
+                    CaptureError::unusable("synthetic clip", Reason::new("JPEG", e))
                 })?;
                 (bytes, PixelFormat::Mjpeg, 0)
             }

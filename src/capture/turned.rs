@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use super::{CaptureError, FrameSource, SourceCounters, SourceInfo};
-use crate::picture::{Frame, Turn, Turner};
+use crate::picture::{DecodeError, Frame, Turn, Turner};
+use crate::reason::Reason;
 
 /// Any source, turned. A picture that cannot be is left out and counted as damaged; the first is told of.
 pub struct Turned<S> {
@@ -13,7 +14,7 @@ pub struct Turned<S> {
     /// Of the last picture, once there is one: a JPEG may lose some pixels.
     size_px: Option<[u32; 2]>,
     damaged: u64,
-    first_damage: Option<String>,
+    first_damage: Option<DecodeError>,
 }
 
 impl<S: FrameSource> Turned<S> {
@@ -39,13 +40,12 @@ impl<S: FrameSource> FrameSource for Turned<S> {
     fn next_frame(&mut self, timeout: Duration) -> Result<Option<Frame>, CaptureError> {
         let frame = match self.source.next_frame(timeout) {
             Ok(Some(frame)) => frame,
-            Err(CaptureError::Ended) if self.size_px.is_none() && self.first_damage.is_some() => {
-                let (name, first) = (self.source.info().name, self.first_damage.take().unwrap_or_default());
-                let none = format!(
-                    "{name}: none of the {} pictures can be turned; the first: {first}",
-                    self.damaged
-                );
-                return Err(CaptureError::Unusable(none));
+            Err(CaptureError::Ended)
+                if self.size_px.is_none()
+                    && let Some(first) = self.first_damage.take() =>
+            {
+                let none = format!("none of the {} pictures can be turned; the first", self.damaged);
+                return Err(CaptureError::unusable(self.source.info().name, Reason::new(none, first)));
             }
             none => return none,
         };
@@ -58,7 +58,7 @@ impl<S: FrameSource> FrameSource for Turned<S> {
                 self.damaged += 1;
                 let level = if self.first_damage.is_none() { log::Level::Warn } else { log::Level::Debug };
                 log::log!(level, "{}: frame {}: {why}; left out", self.source.info().name, frame.seq);
-                self.first_damage.get_or_insert_with(|| why.to_string());
+                self.first_damage.get_or_insert(why);
                 Ok(None)
             }
         }
@@ -136,7 +136,7 @@ mod tests {
     fn a_source_of_which_nothing_can_be_turned_is_unusable() {
         let mut source = Turned::new(Cut(2), Turn { quarters: 1, mirror: false });
         assert!((0..2).all(|_| source.next_frame(Duration::ZERO).is_ok_and(|frame| frame.is_none())));
-        let why = source.next_frame(Duration::ZERO).unwrap_err().to_string();
+        let why = format!("{:#}", source.next_frame(Duration::ZERO).unwrap_err());
         assert!(why.contains("none of the 2 pictures can be turned") && why.contains("has 1 bytes"), "{why}");
     }
 

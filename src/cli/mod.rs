@@ -19,6 +19,7 @@ use posewire::child_process::end_groups;
 use posewire::config::ConfigError;
 use posewire::files::{self, Replacement};
 use posewire::output::display::{self, LogTarget};
+use posewire::pipeline::PipelineError;
 use posewire::{progress, tty};
 
 /// What the command line and the configuration get wrong ends with this code, as clap itself does it.
@@ -233,15 +234,29 @@ fn seconds(text: &str) -> Result<f64, String> {
     parsed.ok_or_else(|| format!("'{text}' is no length of time: give seconds above 0, as in 20 or 0.5"))
 }
 
+/// Whether the reader of what a command prints is gone. The pipes that a pipeline writes into are others.
 fn is_broken_pipe(error: &anyhow::Error) -> bool {
     let broken = |e: &(dyn std::error::Error + 'static)| {
         e.downcast_ref::<std::io::Error>().is_some_and(|e| e.kind() == ErrorKind::BrokenPipe)
     };
-    error.chain().any(broken)
+    error.chain().take_while(|e| !e.is::<PipelineError>()).any(broken)
 }
 
 #[cfg(test)]
 mod tests {
+    use posewire::reason::Reason;
+
+    use super::*;
+
+    #[test]
+    fn a_pipe_that_a_sink_writes_into_is_not_standard_output() {
+        let gone = || std::io::Error::from(ErrorKind::BrokenPipe);
+        assert!(is_broken_pipe(&anyhow::Error::from(gone()).context("cannot print")));
+        let error = Box::new(Reason::new("ffmpeg", gone()));
+        let of_sink = PipelineError::Failed { thread: "sink-0 video".into(), error, is_told: false };
+        assert!(!is_broken_pipe(&of_sink.into()));
+    }
+
     #[test]
     fn the_command_tree_is_consistent() {
         super::command().debug_assert();

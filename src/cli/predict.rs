@@ -96,7 +96,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         }
         (images, _, out) => {
             let named: Vec<PathBuf> = images.into_iter().chain(args.photos).collect();
-            posewire::models::check_names(&models).map_err(|e| Usage(e.to_string()))?;
+            posewire::models::check_names(&models).map_err(|e| Usage(format!("{e:#}")))?;
             photos::run(&named, out.as_deref(), args.jsonl_format, args.display_style, &models)
         }
     }

@@ -70,7 +70,7 @@ pub struct Args {
 
 pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     let (config, flags) = configured(&args)?;
-    models::check_names(&config.models).map_err(|e| Usage(e.to_string()))?;
+    models::check_names(&config.models).map_err(|e| Usage(format!("{e:#}")))?;
     let faults = Faults::parse(&config.faults.inject, config.faults.seed).map_err(Usage)?;
     checks::check(&config, args.config.as_deref(), &flags, args.size.is_some(), &faults)?;
     let stop = Arc::new(AtomicBool::new(false));

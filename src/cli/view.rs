@@ -153,7 +153,7 @@ fn config(args: &Args) -> anyhow::Result<Config> {
         config.source.rotate = rotation;
     }
     config.source.mirror |= args.mirror;
-    models::check_names(&config.models).map_err(|e| Usage(e.to_string()))?;
+    models::check_names(&config.models).map_err(|e| Usage(format!("{e:#}")))?;
     Ok(config)
 }
 

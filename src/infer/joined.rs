@@ -9,6 +9,7 @@ use super::quantised::{Int8Plan, Rest};
 use super::tract::{self, Tail};
 use super::{InferError, LayerReport, Manifest, OutputInfo, Plan, State};
 use crate::picture::PixelsMut;
+use crate::reason::Reason;
 use crate::telemetry::alloc;
 
 /// The two parts as one network.
@@ -69,7 +70,7 @@ impl Plan for JoinedPlan {
     }
 
     fn state(&self, batch: usize) -> Result<Box<dyn State>, InferError> {
-        let failed = |e: TractError| InferError::run(&self.model, format!("{e:#}"));
+        let failed = |e: TractError| InferError::run(&self.model, Reason::of(e));
         Ok(Box::new(JoinedState {
             model: self.model.clone(),
             head: self.head.state(batch)?,
@@ -112,7 +113,7 @@ impl State for JoinedState {
     fn run(&mut self, n: usize) -> Result<(), InferError> {
         self.head.run(n)?;
         let _engine = alloc::engine_scope();
-        (0..n).try_for_each(|i| self.run_tail(i)).map_err(|e| InferError::run(&self.model, format!("{e:#}")))
+        (0..n).try_for_each(|i| self.run_tail(i)).map_err(|e| InferError::run(&self.model, Reason::of(e)))
     }
 
     fn output(&self, i: usize, name: &str) -> Result<(&[f32], &[usize]), InferError> {
@@ -126,7 +127,7 @@ impl State for JoinedState {
             .ok_or_else(|| InferError::run(&self.model, format!("output {name:?} was read before a run")))?
             .try_as_plain_ram()
             .and_then(|v| v.as_slice::<f32>())
-            .map_err(|e| InferError::run(&self.model, format!("output {name:?}: {e:#}")))?;
+            .map_err(|e| InferError::run(&self.model, Reason::new(format!("output {name:?}"), e)))?;
         Ok((values, &self.tail.outputs[at].shape))
     }
 }

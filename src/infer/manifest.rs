@@ -12,6 +12,7 @@ use sha2::{Digest, Sha256};
 
 use super::InferError;
 use super::presence::WithPresence;
+use crate::reason::Reason;
 use checks::check_finite;
 
 pub(crate) use checks::check_file;
@@ -166,8 +167,9 @@ impl Manifest {
     /// # Errors
     /// [`InferError::Model`] with the line at fault, or with the key whose value makes no sense.
     pub fn parse(text: &str, path: &str) -> Result<Self, InferError> {
-        let invalid = |e| InferError::model(path, format!("the manifest is not valid: {e}"));
-        let refuse = |reason| InferError::model(path, reason);
+        let invalid =
+            |e: toml::de::Error| InferError::model(path, Reason::new("the manifest is not valid", e));
+        let refuse = |reason: String| InferError::model(path, reason);
         let manifest: Self = toml::from_str(text).map_err(invalid)?;
         let table: toml::Table = toml::from_str(text).map_err(invalid)?;
         table.iter().try_for_each(|(key, value)| check_finite(key, value)).map_err(refuse)?;
@@ -289,7 +291,7 @@ mod tests {
             ("sha256 = \"e3", "sha256 = \"", "64 hexadecimal digits"),
         ] {
             assert!(GOOD.contains(from), "{from}");
-            let error = Manifest::parse(&GOOD.replace(from, to), "tiny.toml").unwrap_err().to_string();
+            let error = format!("{:#}", Manifest::parse(&GOOD.replace(from, to), "tiny.toml").unwrap_err());
             assert!(error.contains(says) && error.contains("tiny.toml"), "{to}: {error}");
         }
     }
@@ -304,7 +306,7 @@ mod tests {
         for (key, line) in
             [("roi", "[roi]\npad = 1.25\n[input]"), ("error_model", "error_model = \"movenet\"\n[input]")]
         {
-            let error = Manifest::parse(&person.replace("[input]", line), "p").unwrap_err().to_string();
+            let error = format!("{:#}", Manifest::parse(&person.replace("[input]", line), "p").unwrap_err());
             assert!(error.contains(&format!("{key} is for task = \"keypoints\"")), "{error}");
         }
     }
@@ -316,7 +318,7 @@ mod tests {
             + "[codec]\nkind = \"fastestdet\"\noutput = \"out\"\nthreshold = 0.5\nnms_iou = 0.5\n";
         let with = |neutral: &str| {
             let rule = format!("[with_presence]\nthreshold = 0.2\nneutral = {neutral}\nweight = 3.0\n");
-            Manifest::parse(&(person.clone() + &rule), "p").map(|_| ()).map_err(|e| e.to_string())
+            Manifest::parse(&(person.clone() + &rule), "p").map(|_| ()).map_err(|e| format!("{e:#}"))
         };
         assert_eq!(with("0.5"), Ok(()));
         for end in ["0.0", "1.0"] {
@@ -330,7 +332,7 @@ mod tests {
 
     #[test]
     fn another_file_is_refused_with_both_sums() {
-        let error = Manifest::parse(GOOD, "tiny.toml").unwrap().verify(b"x").unwrap_err().to_string();
+        let error = format!("{:#}", Manifest::parse(GOOD, "tiny.toml").unwrap().verify(b"x").unwrap_err());
         assert!(
             error.contains("tiny.onnx") && error.contains("e3b0c442") && error.contains("2d711642"),
             "{error}"

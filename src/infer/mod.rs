@@ -11,9 +11,12 @@ mod presence;
 mod quantised;
 mod tract;
 
+use std::error::Error;
+use std::fmt;
 use std::sync::Arc;
 
 use crate::picture::PixelsMut;
+use crate::reason::Reason;
 
 pub use choice::{Engine, fastest, load_with, reason};
 pub use manifest::{
@@ -24,32 +27,48 @@ pub(crate) use manifest::{check_file, verify_sum};
 pub use presence::WithPresence;
 
 /// Why a network cannot be loaded or run.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug)]
 pub enum InferError {
     /// The file cannot be read as a network; the text names the operator, tensor or byte at fault.
-    #[error("model {model}: {reason}")]
     Model {
         /// The model's name or path.
         model: String,
         /// What is wrong and what to do.
-        reason: String,
+        reason: Reason,
     },
     /// The engine failed while running.
-    #[error("model {model}: inference failed: {reason}")]
     Run {
         /// The model's name or path.
         model: String,
         /// What the engine said.
-        reason: String,
+        reason: Reason,
     },
 }
 
+impl fmt::Display for InferError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (Self::Model { reason, .. } | Self::Run { reason, .. }) = self;
+        match self {
+            Self::Model { model, .. } => write!(f, "model {model}: ")?,
+            Self::Run { model, .. } => write!(f, "model {model}: inference failed: ")?,
+        }
+        reason.fmt(f)
+    }
+}
+
+impl Error for InferError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        let (Self::Model { reason, .. } | Self::Run { reason, .. }) = self;
+        reason.source()
+    }
+}
+
 impl InferError {
-    pub(crate) fn model(model: impl Into<String>, reason: impl Into<String>) -> Self {
+    pub(crate) fn model(model: impl Into<String>, reason: impl Into<Reason>) -> Self {
         Self::Model { model: model.into(), reason: reason.into() }
     }
 
-    pub(crate) fn run(model: impl Into<String>, reason: impl Into<String>) -> Self {
+    pub(crate) fn run(model: impl Into<String>, reason: impl Into<Reason>) -> Self {
         Self::Run { model: model.into(), reason: reason.into() }
     }
 }

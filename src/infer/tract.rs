@@ -8,6 +8,7 @@ use tract_onnx::prelude::*;
 
 use super::{Color, InferError, InputSpec, Layout, Manifest, OutputInfo, Plan, State};
 use crate::picture::PixelsMut;
+use crate::reason::Reason;
 use crate::telemetry::alloc;
 
 pub(super) type Runnable = Arc<TypedSimplePlan>;
@@ -33,20 +34,20 @@ pub(super) struct TractPlan {
 pub(super) fn read(file: &str, onnx: &[u8]) -> Result<pb::ModelProto, InferError> {
     tract_onnx::onnx()
         .proto_model_for_read(&mut &*onnx)
-        .map_err(|e| InferError::model(file, format!("not an ONNX file, or a truncated one: {e:#}")))
+        .map_err(|e| InferError::model(file, Reason::new("not an ONNX file, or a truncated one", e)))
 }
 
 /// Calls tract for the model in `file`. It panics on some damaged graphs (an output that nothing makes) where it might say so.
-fn guarded<T>(file: &str, call: impl FnOnce() -> Result<T, String>) -> Result<T, InferError> {
-    let refuse = |reason: String| InferError::model(file, reason);
+fn guarded<T>(file: &str, call: impl FnOnce() -> Result<T, Reason>) -> Result<T, InferError> {
+    let refuse = |reason: Reason| InferError::model(file, reason);
     match catch_unwind(AssertUnwindSafe(call)) {
         Ok(made) => made.map_err(refuse),
         Err(panic) => {
             let text = panic.downcast_ref::<String>().map(String::as_str);
             let text = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no reason given");
-            Err(refuse(format!(
-                "tract gave up on it ({text}): the graph is damaged; export the network again"
-            )))
+            let reason =
+                format!("tract gave up on it ({text}): the graph is damaged; export the network again");
+            Err(refuse(reason.into()))
         }
     }
 }
@@ -73,7 +74,7 @@ impl TractPlan {
             framework
                 .model_for_proto_model(&proto)
                 .and_then(|m| m.with_input_fact(0, fact))
-                .map_err(|e| format!("tract cannot read it: {e:#}"))
+                .map_err(|e| Reason::new("tract cannot read it", e))
                 .and_then(|model| optimised(model, names))
         })?;
         Ok(Self {
@@ -90,8 +91,8 @@ impl TractPlan {
 }
 
 /// Optimises a graph whose inputs are known; with its outputs, each of which has a batch axis of 1.
-fn optimised(model: InferenceModel, names: Vec<String>) -> Result<(Runnable, Vec<OutputInfo>), String> {
-    let at = |what: &'static str| move |e: TractError| format!("tract cannot {what} it: {e:#}");
+fn optimised(model: InferenceModel, names: Vec<String>) -> Result<(Runnable, Vec<OutputInfo>), Reason> {
+    let at = |what: &'static str| move |e: TractError| Reason::new(format!("tract cannot {what} it"), e);
     let model = model.into_optimized().map_err(at("optimise"))?;
     let outputs = names
         .into_iter()
@@ -101,14 +102,16 @@ fn optimised(model: InferenceModel, names: Vec<String>) -> Result<(Runnable, Vec
             match shape.as_concrete() {
                 Some([1, rest @ ..]) => Ok(OutputInfo { name, shape: rest.to_vec() }),
                 Some(_) => {
-                    Err(format!("output {name:?} has shape {shape:?}: its first axis must be a batch of 1"))
+                    Err(format!("output {name:?} has shape {shape:?}: its first axis must be a batch of 1")
+                        .into())
                 }
                 None => {
-                    Err(format!("output {name:?} has shape {shape:?}: export the network with fixed shapes"))
+                    Err(format!("output {name:?} has shape {shape:?}: export the network with fixed shapes")
+                        .into())
                 }
             }
         })
-        .collect::<Result<Vec<_>, _>>()?;
+        .collect::<Result<Vec<_>, Reason>>()?;
     Ok((model.into_runnable().map_err(at("plan"))?, outputs))
 }
 
@@ -129,18 +132,18 @@ impl Tail {
         guarded(file, || Self::read(&proto))
     }
 
-    fn read(proto: &pb::ModelProto) -> Result<Self, String> {
+    fn read(proto: &pb::ModelProto) -> Result<Self, Reason> {
         let names = |values: &[pb::ValueInfoProto]| values.iter().map(|v| v.name.clone()).collect::<Vec<_>>();
         let graph = proto.graph.as_ref().ok_or("the ONNX file holds no graph")?;
         let (given, wanted) = (names(&graph.input), names(&graph.output));
-        let cannot = |e: TractError| format!("tract cannot read it: {e:#}");
+        let cannot = |e: TractError| Reason::new("tract cannot read it", e);
         let model = tract_onnx::onnx().model_for_proto_model(proto).map_err(cannot)?;
         let mut inputs = Vec::with_capacity(given.len());
         for (name, outlet) in given.into_iter().zip(model.input_outlets().map_err(cannot)?) {
             let fact = model.outlet_fact(*outlet).map_err(cannot)?;
             let shape = fact.shape.as_concrete_finite().map_err(cannot)?;
             let Some([1, shape @ ..]) = shape.as_deref() else {
-                return Err(format!("tensor {name:?} has no fixed shape"));
+                return Err(format!("tensor {name:?} has no fixed shape").into());
             };
             inputs.push(OutputInfo { name, shape: shape.to_vec() });
         }
@@ -176,7 +179,7 @@ impl Plan for TractPlan {
     }
 
     fn state(&self, batch: usize) -> Result<Box<dyn State>, InferError> {
-        let failed = |e: TractError| InferError::run(&self.model, format!("{e:#}"));
+        let failed = |e: TractError| InferError::run(&self.model, Reason::of(e));
         let InputSpec { width, height, .. } = self.input;
         let tensor = Tensor::zero_dt(self.input_type, &shape(&self.input)).map_err(failed)?;
         Ok(Box::new(TractState {
@@ -235,7 +238,7 @@ impl State for TractState {
     fn run(&mut self, n: usize) -> Result<(), InferError> {
         super::check_batch(&self.model, n, self.pixels.len())?;
         let _engine = alloc::engine_scope();
-        (0..n).try_for_each(|i| self.run_one(i)).map_err(|e| InferError::run(&self.model, format!("{e:#}")))
+        (0..n).try_for_each(|i| self.run_one(i)).map_err(|e| InferError::run(&self.model, Reason::of(e)))
     }
 
     fn output(&self, i: usize, name: &str) -> Result<(&[f32], &[usize]), InferError> {
@@ -252,7 +255,7 @@ impl State for TractState {
         let values = value
             .try_as_plain_ram()
             .and_then(|v| v.as_slice::<f32>())
-            .map_err(|e| InferError::run(&self.model, format!("output {name:?}: {e:#}")))?;
+            .map_err(|e| InferError::run(&self.model, Reason::new(format!("output {name:?}"), e)))?;
         Ok((values, &self.outputs[at].shape))
     }
 }

@@ -49,10 +49,10 @@ impl PersonFinder {
     /// [`InferError`] naming the file and the output.
     pub fn new(manifest: &Manifest, plan: &Arc<dyn Plan>) -> Result<Self, InferError> {
         if manifest.task != Task::Person {
-            return Err(InferError::Model {
-                model: manifest.name.clone(),
-                reason: "its task is not \"person\": it reads joints, not boxes".into(),
-            });
+            return Err(InferError::model(
+                &manifest.name,
+                "its task is not \"person\": it reads joints, not boxes",
+            ));
         }
         let outputs = &Outputs { manifest, all: plan.outputs() };
         let (head, threshold, nms_iou) = match &manifest.codec {

@@ -31,10 +31,10 @@ impl KeypointNet {
     /// [`InferError`] naming the file and the output.
     pub fn new(manifest: &Manifest, plan: &Arc<dyn Plan>) -> Result<Self, InferError> {
         if manifest.task != Task::Keypoints {
-            return Err(InferError::Model {
-                model: manifest.name.clone(),
-                reason: "its task is not \"keypoints\": it finds persons, not joints".into(),
-            });
+            return Err(InferError::model(
+                &manifest.name,
+                "its task is not \"keypoints\": it finds persons, not joints",
+            ));
         }
         Ok(Self {
             decoder: Decoder::new(manifest, plan.outputs())?,

@@ -30,15 +30,12 @@ pub fn temporal(which: &str, smoother: Smoother) -> Result<Option<Cow<'static, [
         };
     }
     let path = Path::new(which);
-    let manifest = TemporalManifest::parse(&read_manifest(path)?).map_err(|reason| fault(path, &reason))?;
+    let manifest = TemporalManifest::parse(&read_manifest(path)?).map_err(|reason| fault(path, reason))?;
     let kind = manifest.network.kind.as_str();
     if kind != network {
         let fitting = Smoother::ALL.into_iter().find(|s| s.network() == Some(kind));
         let advice = fitting.map(|s| format!("; --smoother {s} runs it")).unwrap_or_default();
-        return Err(fault(
-            path,
-            &format!("is of a {kind:?}, smoother '{smoother}' of a {network:?}{advice}"),
-        ));
+        return Err(fault(path, format!("is of a {kind:?}, smoother '{smoother}' of a {network:?}{advice}")));
     }
     let weights = read_file(&path.with_file_name(&manifest.file))?;
     infer::verify_sum(&manifest.file, &manifest.sha256, &weights)?;
@@ -133,12 +130,12 @@ mod tests {
         std::fs::write(at("own.toml"), text).unwrap();
         std::fs::write(at(&manifest.file), &weights).unwrap();
         assert_eq!(read("own.toml").unwrap(), weights);
-        let said = read(&manifest.file).unwrap_err().to_string();
+        let said = format!("{:#}", read(&manifest.file).unwrap_err());
         assert!(said.contains("name the .toml file"), "{said}");
         let mut other = weights;
         other[4000] ^= 1;
         std::fs::write(at(&manifest.file), other).unwrap();
-        let damaged = read("own.toml").unwrap_err().to_string();
+        let damaged = format!("{:#}", read("own.toml").unwrap_err());
         assert!(damaged.contains(&manifest.file) && damaged.contains("sha256"), "{damaged}");
         for (from, to, says) in [
             ("\"temporal\"", "\"keypoints\"", "keypoints"),
@@ -149,7 +146,7 @@ mod tests {
             ("version", "versoin", "versoin"),
         ] {
             std::fs::write(at("own.toml"), text.replace(from, to)).unwrap();
-            let error = read("own.toml").unwrap_err().to_string();
+            let error = format!("{:#}", read("own.toml").unwrap_err());
             assert!(error.contains("own.toml") && error.contains(says), "{to}: {error}");
         }
     }

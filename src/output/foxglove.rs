@@ -4,6 +4,7 @@
 //! never waits for one. The protocol knows no token: whoever reaches the port sees what is sent.
 
 use std::borrow::Cow;
+use std::error::Error;
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,6 +16,7 @@ use pose::PoseFrame;
 
 use super::mcap::{McapOptions, Moment, Teller, Topic};
 use super::{PoseSink, Sending, SinkError};
+use crate::reason::Reason;
 
 /// Messages that wait for one client: some frames, so that what is seen is what is.
 const BACKLOG: usize = 16;
@@ -36,13 +38,11 @@ impl Foxglove {
     /// # Errors
     /// [`SinkError::Fatal`] where that cannot be.
     pub fn bind(address: &str, options: McapOptions) -> Result<Self, SinkError> {
-        let fatal = |e: &dyn std::fmt::Display| {
-            SinkError::Fatal(format!(
-                "--foxglove {address}: {e}; name an address of this machine and a port that nobody else has, as 127.0.0.1:8765"
-            ))
-        };
-        let at = address.to_socket_addrs().map_err(|e| fatal(&e))?.next();
-        let at = at.ok_or_else(|| fatal(&"no such address"))?;
+        let what = format!("--foxglove {address}");
+        let refused = "name an address of this machine and a port that nobody else has, as 127.0.0.1:8765";
+        let fatal = |e: Box<dyn Error + Send + Sync>| SinkError::fatal(&what, Reason::new(refused, e));
+        let at = address.to_socket_addrs().map_err(|e| fatal(e.into()))?.next();
+        let at = at.ok_or_else(|| fatal("no such address".into()))?;
         // Its own, so that two in one process do not hear each other.
         let context = Context::new();
         let channel = |topic: Topic| {
@@ -55,7 +55,7 @@ impl Foxglove {
         };
         let mut channels = [const { None }; Topic::ALL.len()];
         for topic in Topic::ALL.into_iter().filter(|topic| topic.is_wanted(&options)) {
-            channels[topic as usize] = Some(channel(topic).map_err(|e| fatal(&e))?);
+            channels[topic as usize] = Some(channel(topic).map_err(|e| fatal(e.into()))?);
         }
         let server = WebSocketServer::new()
             .name(concat!("posewire ", env!("CARGO_PKG_VERSION")))
@@ -63,7 +63,7 @@ impl Foxglove {
             .message_backlog_size(BACKLOG)
             .context(&context)
             .start_blocking()
-            .map_err(|e| fatal(&e))?;
+            .map_err(|e| fatal(e.into()))?;
         let (ip, port) = (at.ip(), server.port());
         log::info!("foxglove: open connection, Foxglove WebSocket, ws://{}", SocketAddr::new(ip, port));
         if !ip.is_loopback() {

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use super::SinkError;
 use crate::files;
 pub use crate::files::Existing;
+use crate::reason::Reason;
 
 /// What lines look like.
 #[derive(Clone, Copy)]
@@ -36,12 +37,11 @@ impl Lines {
             return Ok(Self::Stdout { out: io::stdout(), is_begun: false });
         }
         let file = LinesFile::open(path, existing, shape).map_err(|e| {
-            SinkError::Fatal(match e.kind() {
-                io::ErrorKind::InvalidData | io::ErrorKind::ResourceBusy => {
-                    format!("{option} {}: {e}", path.display())
-                }
-                _ => format!("{option} {}: cannot be created: {e}", path.display()),
-            })
+            let why = match e.kind() {
+                io::ErrorKind::InvalidData | io::ErrorKind::ResourceBusy => Reason::of(e),
+                _ => Reason::new("cannot be created", e),
+            };
+            SinkError::fatal(format_args!("{option} {}", path.display()), why)
         })?;
         Ok(Self::File(file))
     }
@@ -68,7 +68,7 @@ impl Lines {
     pub fn is_first_row_due(&mut self) -> Result<bool, SinkError> {
         match self {
             Self::Stdout { is_begun, .. } => Ok(!std::mem::replace(is_begun, true)),
-            Self::File(file) => file.is_first_row_due().map_err(|e| self.told(&e)),
+            Self::File(file) => file.is_first_row_due().map_err(|e| self.told(e)),
         }
     }
 
@@ -84,22 +84,22 @@ impl Lines {
             }
             Self::File(file) => file.write(lines),
         };
-        written.map_err(|e| self.told(&e))
+        written.map_err(|e| self.told(e))
     }
 
-    fn told(&self, e: &io::Error) -> SinkError {
+    fn told(&self, e: io::Error) -> SinkError {
         match (self, e.kind()) {
             (Self::Stdout { .. }, io::ErrorKind::BrokenPipe) => {
                 SinkError::Closed("the reader of standard output is gone".into())
             }
-            (Self::Stdout { .. }, _) => SinkError::Fatal(format!("standard output: {e}")),
+            (Self::Stdout { .. }, _) => SinkError::fatal("standard output", Reason::of(e)),
             (Self::File(file), io::ErrorKind::BrokenPipe) => {
-                SinkError::Closed(format!("the reader of {} is gone", file.path.display()))
+                SinkError::Closed(format!("the reader of {} is gone", file.path.display()).into())
             }
-            (Self::File(file), _) => SinkError::Fatal(format!(
-                "{}: {e}; the lines before are complete: make room and start again",
-                file.path.display()
-            )),
+            (Self::File(file), _) => {
+                let words = "cannot be written; the lines before are complete: make room and start again";
+                SinkError::fatal(file.path.display(), Reason::new(words, e))
+            }
         }
     }
 }

@@ -17,6 +17,7 @@ pub mod udp;
 pub mod video;
 pub mod web;
 
+use std::fmt;
 use std::time::Duration;
 
 pub use lines::Existing;
@@ -26,6 +27,7 @@ use pose::Forecast;
 use pose::{Pose, PoseFrame, Stamped};
 
 use crate::files::{EARLIER_KEPT, Replacement};
+use crate::reason::Reason;
 
 /// Says where the file went that stood in the place of one that is whole now.
 fn tell_of_earlier(name: &str, file: &Replacement) {
@@ -68,8 +70,8 @@ impl std::str::FromStr for Predict {
     }
 }
 
-impl std::fmt::Display for Predict {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl fmt::Display for Predict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Now => f.write_str("now"),
             Self::Capture => f.write_str("capture"),
@@ -257,19 +259,31 @@ pub struct StageTimes {
 #[derive(Debug, thiserror::Error)]
 pub enum SinkError {
     /// May work again: the sink keeps trying.
-    #[error("{0}")]
-    Retry(String),
+    #[error(transparent)]
+    Retry(Reason),
     /// Will not work again.
-    #[error("{0}")]
-    Fatal(String),
+    #[error(transparent)]
+    Fatal(Reason),
     /// The consumer has had enough (a closed pipe, a closed window): no fault, the sink is done.
-    #[error("{0}")]
-    Closed(String),
+    #[error(transparent)]
+    Closed(Reason),
+}
+
+impl SinkError {
+    /// What may work again.
+    fn retry(what: impl fmt::Display, reason: impl Into<Reason>) -> Self {
+        Self::Retry(reason.into().within(what))
+    }
+
+    /// What will not work again.
+    fn fatal(what: impl fmt::Display, reason: impl Into<Reason>) -> Self {
+        Self::Fatal(reason.into().within(what))
+    }
 }
 
 impl From<datagrams::SendError> for SinkError {
     fn from(error: datagrams::SendError) -> Self {
-        Self::Retry(error.to_string())
+        Self::Retry(Reason::of(error))
     }
 }
 

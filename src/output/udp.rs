@@ -26,9 +26,10 @@ impl UdpLines {
     /// [`SinkError::Fatal`] where the format has a first row, which whoever comes later would never see.
     pub fn to(peer: &str, format: Format, predict: Predict) -> Result<Self, SinkError> {
         if format.has_first_row() {
-            return Err(SinkError::Fatal(format!(
-                "--udp {peer}: {format} has a first row, which a datagram lacks; flat has the same cells with their names"
-            )));
+            let why = format!(
+                "{format} has a first row, which a datagram lacks; flat has the same cells with their names"
+            );
+            return Err(SinkError::fatal(format_args!("--udp {peer}"), why));
         }
         let datagrams = Datagrams::to(peer);
         let name = match format {

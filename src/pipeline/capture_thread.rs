@@ -10,6 +10,7 @@ use super::patience::Patience;
 use super::{BoxError, Factory, SILENCE, Shared, TICK, hand_over};
 use crate::capture::{CaptureError, FrameSource, SourceCounters};
 use crate::picture::Frame;
+use crate::reason::Chain;
 use crate::telemetry::{Count, alloc};
 
 /// Runs until told to stop, the source ends, or nobody takes frames any more.
@@ -52,7 +53,7 @@ fn pass_on(source: &mut dyn FrameSource, to_infer: &Sender<Frame>, shared: &Shar
             Err(error @ CaptureError::Lost { .. }) => {
                 // The source opens itself again and has its own back-off; this only keeps a broken one from spinning.
                 thread::sleep(Duration::from_millis(10));
-                watch.lose(&error);
+                watch.lose(&Chain(&error));
             }
         }
     }

@@ -295,14 +295,14 @@ impl<'a> Outlet<'a> {
                 self.shared.telemetry.add(Count::SinkErrors, 1);
                 // Once when it begins: a port that stays away must not fill the log.
                 if self.errors_in_a_row == 0 {
-                    log::warn!("{}: {reason}", self.sink.name());
+                    log::warn!("{}: {reason:#}", self.sink.name());
                 }
                 self.errors_in_a_row = self.errors_in_a_row.saturating_add(1);
                 self.cannot_send |= call == Call::Send;
                 ControlFlow::Continue(())
             }
             Err(SinkError::Closed(reason)) => {
-                log::info!("{}: {reason}", self.sink.name());
+                log::info!("{}: {reason:#}", self.sink.name());
                 ControlFlow::Break(())
             }
             Err(error @ SinkError::Fatal(_)) => {

@@ -106,9 +106,7 @@ impl Stills {
 fn network(error: KeypointError) -> TrackError {
     match error {
         KeypointError::Infer(error) => error.into(),
-        refused @ KeypointError::Box { .. } => {
-            InferError::Model { model: "person finder".into(), reason: refused.to_string() }.into()
-        }
+        refused @ KeypointError::Box { .. } => InferError::model("person finder", refused.to_string()).into(),
     }
 }
 

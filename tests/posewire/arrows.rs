@@ -5,11 +5,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Each module of `src/` and the modules that it may name. An arrow that is added here changes the design.
-const MODULES: [(&str, &[&str]); 27] = [
+const MODULES: [(&str, &[&str]); 28] = [
     // What every stage may see.
     ("child_process", &[]),
     ("progress", &["tty"]),
     ("stderr_tail", &[]),
+    ("reason", &[]),
     ("telemetry", &[]),
     ("tty", &[]),
     ("avi", &["files", "picture"]),
@@ -23,21 +24,24 @@ const MODULES: [(&str, &[&str]); 27] = [
     ("picture", &[]),
     ("temporal", &[]),
     // The stages: none knows another.
-    ("capture", &["avi", "child_process", "clock", "picture", "stderr_tail"]),
-    ("infer", &["files", "math", "picture", "telemetry"]),
+    ("capture", &["avi", "child_process", "clock", "picture", "reason", "stderr_tail"]),
+    ("infer", &["files", "math", "picture", "reason", "telemetry"]),
     ("keypoints", &["infer", "maps", "math", "picture"]),
     ("track", &[]),
     ("calibrate", &["files", "names"]),
     ("metres", &["calibrate", "picture"]),
-    ("output", &["child_process", "clock", "coco", "files", "names", "picture", "stderr_tail", "tty"]),
+    (
+        "output",
+        &["child_process", "clock", "coco", "files", "names", "picture", "reason", "stderr_tail", "tty"],
+    ),
     // What is configured, and what joins the stages.
     ("config", &["files", "infer", "names", "output", "picture", "temporal"]),
-    ("models", &["config", "files", "infer", "temporal"]),
+    ("models", &["config", "files", "infer", "reason", "temporal"]),
     (
         "tracker",
         &["config", "infer", "keypoints", "metres", "models", "picture", "telemetry", "temporal", "track"],
     ),
-    ("pipeline", &["capture", "clock", "config", "output", "picture", "telemetry", "tracker"]),
+    ("pipeline", &["capture", "clock", "config", "output", "picture", "reason", "telemetry", "tracker"]),
     ("lib", &["config", "tracker"]),
     ("main", &[]),
 ];

@@ -30,8 +30,8 @@ fn all(source: &mut dyn FrameSource) -> (Vec<Frame>, CaptureError) {
 
 fn refusal(path: &Path) -> String {
     match replay(path).map(|mut s| all(&mut *s)) {
-        Err(CaptureError::Unusable(why)) => why,
-        Ok((frames, CaptureError::Unusable(why))) if frames.is_empty() => why,
+        Err(CaptureError::Unusable(why)) => format!("{why:#}"),
+        Ok((frames, CaptureError::Unusable(why))) if frames.is_empty() => format!("{why:#}"),
         other => panic!("{}: not refused: {:?}", path.display(), other.map(|(f, e)| (f.len(), e))),
     }
 }
@@ -161,6 +161,7 @@ fn cameras_that_are_not_there_are_refused_with_what_to_do() {
     for device in ["/dev/null", "/nonexistent"] {
         match open(&camera(device)) {
             Err(CaptureError::Unusable(why)) => {
+                let why = why.to_string();
                 assert!(why.contains(device) || why.contains("camera support"), "{why}")
             }
             other => panic!("{device}: {:?}", other.map(|s| s.info())),

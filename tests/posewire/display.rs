@@ -235,10 +235,13 @@ fn pictures_that_cannot_be_written_are_said() {
     canvas.reset(8, 8);
     fs::remove_dir(&out).unwrap();
     let error = surface.show(&canvas, FrameStamp::default()).unwrap_err();
-    assert!(matches!(&error, SinkError::Fatal(text) if text.contains("000000.png")), "{error:?}");
+    assert!(
+        matches!(&error, SinkError::Fatal(text) if format!("{text:#}").contains("000000.png")),
+        "{error:?}"
+    );
     let nowhere = PngFiles::open("/nowhere/now.png".as_ref()).map(|_| ());
     assert!(
-        matches!(&nowhere, Err(SinkError::Fatal(text)) if text.contains("/nowhere/now.png")),
+        matches!(&nowhere, Err(SinkError::Fatal(text)) if format!("{text:#}").contains("/nowhere/now.png")),
         "{nowhere:?}"
     );
 }
@@ -275,7 +278,7 @@ fn a_framebuffer_that_cannot_be_used_is_refused_with_what_to_do() {
     let folder = tempfile::tempdir().unwrap();
     let device = folder.path().join("fb0");
     let refused = || match Framebuffer::at(&device, folder.path()).map(|_| ()) {
-        Err(SinkError::Fatal(text)) => text,
+        Err(SinkError::Fatal(why)) => format!("{why:#}"),
         other => panic!("{other:?}"),
     };
     assert!(refused().contains("there is no framebuffer"));

@@ -102,10 +102,10 @@ fn elements_of_a_batch_are_apart_and_runs_repeat() {
             assert!(near(blue, f32::from(50 * i as u8 + round) / 255.0));
         }
     }
-    let error = state.run(4).unwrap_err().to_string();
+    let error = format!("{:#}", state.run(4).unwrap_err());
     assert!(error.contains("4 pictures for a state of 3"), "{error}");
     assert!(state.output(3, "out").is_err());
-    let error = state.output(0, "uot").unwrap_err().to_string();
+    let error = format!("{:#}", state.output(0, "uot").unwrap_err());
     assert!(error.contains("uot") && error.contains("the network has: out"), "{error}");
     let unrun = plan.state(1).unwrap();
     assert!(unrun.output(0, "out").unwrap_err().to_string().contains("before a run"));
@@ -114,8 +114,9 @@ fn elements_of_a_batch_are_apart_and_runs_repeat() {
 #[test]
 fn what_does_not_fit_its_manifest_is_refused_by_name() {
     let good = mirror(&[1, 3, 8, 8]);
-    let refused =
-        |onnx: &[u8], input: &str| tiny::load("keypoints", onnx, input, HEATMAP).err().unwrap().to_string();
+    let refused = |onnx: &[u8], input: &str| {
+        format!("{:#}", tiny::load("keypoints", onnx, input, HEATMAP).err().unwrap())
+    };
     for (onnx, input, says) in [
         (good.clone(), "width = 16\nheight = 8", "input \"image\" has shape [1, 3, 8, 8]"),
         (good.clone(), "width = 8\nheight = 8\nlayout = \"nhwc\"", "make [1, 8, 8, 3]"),
@@ -148,7 +149,7 @@ fn what_does_not_fit_its_manifest_is_refused_by_name() {
         assert!(error.contains(says) && error.contains("tiny"), "wanted {says:?}: {error}");
     }
     let manifest = tiny::manifest("keypoints", b"another file", SIDE_8, HEATMAP).unwrap();
-    let error = infer::load(&manifest, &good).err().unwrap().to_string();
+    let error = format!("{:#}", infer::load(&manifest, &good).err().unwrap());
     assert!(error.contains("sha256") && error.contains("tiny.onnx"), "{error}");
 }
 
@@ -170,7 +171,8 @@ fn a_wrong_spatial_attribute_is_ignored_and_stated_and_a_true_one_refused() {
     assert!(plan.notes()[0].contains("spatial = 0 ignored in 1 operators"), "{:?}", plan.notes());
     let (values, _) = run(&batch_norm(&[3]), SIDE_8);
     assert!((values[5] - (2.0 * 5.0 / 255.0 + 1.0)).abs() < 1e-4);
-    let error = tiny::load("keypoints", &batch_norm(&[3, 8, 8]), SIDE_8, HEATMAP).err().unwrap().to_string();
+    let error =
+        format!("{:#}", tiny::load("keypoints", &batch_norm(&[3, 8, 8]), SIDE_8, HEATMAP).err().unwrap());
     assert!(error.contains("spatial = 0") && error.contains("\"scale\""), "{error}");
 }
 
@@ -236,7 +238,7 @@ fn a_graph_that_would_make_the_engine_panic_is_refused_like_any_other() {
     let bare =
         Net::new("image", &image).node("BatchNormalization", &[], "out", &[("spatial", &[0])]).output("out");
     for net in [unmade, bare] {
-        let error = tiny::load("keypoints", &net.bytes(), SIDE_8, HEATMAP).err().unwrap().to_string();
+        let error = format!("{:#}", tiny::load("keypoints", &net.bytes(), SIDE_8, HEATMAP).err().unwrap());
         assert!(error.starts_with("model tiny.onnx: "), "{error}");
     }
 }

@@ -115,7 +115,7 @@ fn a_table_does_not_go_on_under_other_names() {
     let before = fs::read_to_string(&path).unwrap();
     let refused = JsonLines::open(&path, Existing::Append, Format::Csv, Predict::Now).map(|_| ());
     assert!(
-        matches!(&refused, Err(SinkError::Fatal(text)) if text.contains("name another file")),
+        matches!(&refused, Err(SinkError::Fatal(text)) if format!("{text:#}").contains("name another file")),
         "{refused:?}"
     );
     assert_eq!(fs::read_to_string(&path).unwrap(), before);

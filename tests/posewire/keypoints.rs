@@ -148,7 +148,7 @@ fn a_codec_that_does_not_fit_its_network_is_refused() {
         ),
     ] {
         let (manifest, plan) = tiny::load("keypoints", &onnx, SIDE_64, &codec).unwrap();
-        let error = KeypointNet::new(&manifest, &plan).err().unwrap().to_string();
+        let error = format!("{:#}", KeypointNet::new(&manifest, &plan).err().unwrap());
         assert!(error.contains(says) && error.contains("tiny.onnx"), "wanted {says}: {error}");
     }
     let centre = "[codec]\nkind = \"centre\"\ncentre = \"heatmaps\"\nbox = \"heatmaps\"\nstride = 4\nthreshold = 0.5\nnms_iou = 0.5";

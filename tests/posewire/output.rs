@@ -22,7 +22,7 @@ fn a_file_holds_one_line_a_frame_in_the_stated_format() {
     let path = folder.path().join("poses.jsonl");
     let mut lines = JsonLines::open(&path, Existing::Replace, Format::Full, Predict::Capture).unwrap();
     let second = JsonLines::open(&path, Existing::Append, Format::Full, Predict::Capture).map(|_| ());
-    let told = second.unwrap_err().to_string();
+    let told = format!("{:#}", second.unwrap_err());
     assert!(told.contains("--jsonl") && told.contains("another program writes it"), "{told}");
     for seq in 0..20 {
         lines.send(&pose_frame(seq, seq as usize % 3, 1_000), 5_000).unwrap();
@@ -62,6 +62,7 @@ fn a_full_disk_ends_json_lines_with_a_clear_error() {
         JsonLines::open(Path::new("/dev/full"), Existing::Replace, Format::Full, Predict::Now).unwrap();
     match lines.send(&pose_frame(0, 1, 0), 0) {
         Err(SinkError::Fatal(text)) => {
+            let text = format!("{text:#}");
             assert!(text.contains("/dev/full") && text.contains("make room"), "{text}")
         }
         other => panic!("{other:?}"),
@@ -70,7 +71,7 @@ fn a_full_disk_ends_json_lines_with_a_clear_error() {
         JsonLines::open(Path::new("/nowhere/poses.jsonl"), Existing::Replace, Format::Full, Predict::Now)
             .map(|_| ());
     assert!(
-        matches!(&missing, Err(SinkError::Fatal(text)) if text.contains("/nowhere/poses.jsonl")),
+        matches!(&missing, Err(SinkError::Fatal(text)) if format!("{text:#}").contains("/nowhere/poses.jsonl")),
         "{missing:?}"
     );
 }
@@ -124,7 +125,7 @@ fn lines_of_before_stay_until_the_first_new_one_or_for_good() {
     for other in ["a note", "seq,frame,captured_us\n0,0,0\n", "RIFF\0\0\0\0AVI "] {
         fs::write(&path, other).unwrap();
         let refused = JsonLines::open(&path, Existing::Append, Format::Full, Predict::Capture).map(|_| ());
-        let told = refused.unwrap_err().to_string();
+        let told = format!("{:#}", refused.unwrap_err());
         assert!(told.contains("something else than lines of JSON: name another file"), "{told}");
         assert_eq!(fs::read_to_string(&path).unwrap(), other);
     }

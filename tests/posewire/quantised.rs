@@ -195,7 +195,7 @@ fn softened() -> Vec<u8> {
 }
 
 fn refusal(onnx: &[u8], engine: Engine) -> String {
-    load(onnx, engine).err().map(|e| e.to_string()).unwrap_or_default()
+    load(onnx, engine).err().map(|e| format!("{e:#}")).unwrap_or_default()
 }
 
 #[test]

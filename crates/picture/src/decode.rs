@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use super::jpeg::{Jpeg, Window};
+use super::jpeg::{Jpeg, JpegError, Window};
 use super::marks::marks;
 use super::{Frame, PixelFormat};
 
@@ -64,8 +64,8 @@ pub enum DecodeError {
     Jpeg {
         /// Length of the JPEG.
         bytes: usize,
-        /// What the decoder said.
-        reason: String,
+        /// What is wrong with it.
+        reason: JpegError,
     },
 }
 
@@ -156,7 +156,7 @@ impl Decoder {
         max_reduction: u32,
         part: Option<&Part>,
     ) -> Result<Decoded, DecodeError> {
-        let fail = |reason: String| DecodeError::Jpeg { bytes: bytes.len(), reason };
+        let fail = |reason: JpegError| DecodeError::Jpeg { bytes: bytes.len(), reason };
         let picture = self.jpeg.picture(bytes).map_err(fail)?;
         let [width, height] = picture.size;
         check_size(width, height)?;
@@ -182,8 +182,9 @@ impl Decoder {
 
 /// Many webcams pad before the end marker; the picture is whole. Bytes before any other marker, such as one to restart at, are what
 /// remains of a lost piece.
-pub(super) fn whole_though_padded(reason: String) -> Result<(), String> {
-    let is_padding = reason.contains("extraneous bytes before marker") && reason.trim_end().ends_with("0xd9");
+pub(super) fn whole_though_padded(reason: JpegError) -> Result<(), JpegError> {
+    let is_padding = matches!(&reason, JpegError::Refused(text)
+        if text.contains("extraneous bytes before marker") && text.trim_end().ends_with("0xd9"));
     if is_padding { Ok(()) } else { Err(reason) }
 }
 
@@ -220,7 +221,7 @@ pub fn jpeg_header(bytes: &[u8]) -> Result<JpegHeader, DecodeError> {
 
 /// As [`jpeg_header`], for whoever has a limit of their own.
 pub(super) fn jpeg_header_of_any_size(bytes: &[u8]) -> Result<JpegHeader, DecodeError> {
-    let fail = || DecodeError::Jpeg { bytes: bytes.len(), reason: "no frame header".into() };
+    let fail = || DecodeError::Jpeg { bytes: bytes.len(), reason: JpegError::NoHeader };
     for (kind, behind) in marks(bytes) {
         match kind {
             0xc4 | 0xc8 | 0xcc | 0xdb..=0xfe => {} // tables, a reserve, and what others write

@@ -8,6 +8,26 @@ use std::ptr::NonNull;
 
 use turbojpeg::raw;
 
+/// What is wrong with a JPEG, or with the library that reads it.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum JpegError {
+    /// The library cannot be set up.
+    #[error("no memory for a JPEG decoder")]
+    Memory,
+    /// There is no start of a frame before the pixels.
+    #[error("no frame header")]
+    NoHeader,
+    /// The header states no size.
+    #[error("no size")]
+    NoSize,
+    /// Two headers that state two sizes.
+    #[error("two sizes in one JPEG")]
+    TwoSizes,
+    /// What the library says of it.
+    #[error("{0}")]
+    Refused(String),
+}
+
 /// A decoder. After an error it must be dropped: the library keeps a damaged picture's tables and would refuse every
 /// later picture for them.
 #[derive(Debug)]
@@ -46,10 +66,10 @@ impl Window {
 
 impl Jpeg {
     /// `scan_limit`: a progressive JPEG of more scans is an error.
-    pub fn new(scan_limit: u32) -> Result<Self, String> {
+    pub fn new(scan_limit: u32) -> Result<Self, JpegError> {
         // SAFETY: no argument is a pointer; null is checked.
         let handle = unsafe { raw::tj3Init(raw::TJINIT_TJINIT_DECOMPRESS as c_int) };
-        let mut jpeg = Self(NonNull::new(handle).ok_or("no memory for a JPEG decoder")?);
+        let mut jpeg = Self(NonNull::new(handle).ok_or(JpegError::Memory)?);
         jpeg.set(raw::TJPARAM_TJPARAM_SCANLIMIT, scan_limit as c_int)?;
         // Replicated chroma instead of smoothed: a network on a resized crop cannot tell the difference. It also makes
         // a part's pixels those of the whole picture.
@@ -59,7 +79,7 @@ impl Jpeg {
 
     /// A decoder of photos: chroma is smoothed, because people look at them, and a progressive one, whose coefficients are
     /// all kept, may take `max_memory_mb` beside its pixels.
-    pub fn of_photos(scan_limit: u32, max_memory_mb: u32) -> Result<Self, String> {
+    pub fn of_photos(scan_limit: u32, max_memory_mb: u32) -> Result<Self, JpegError> {
         let mut jpeg = Self::new(scan_limit)?;
         jpeg.set(raw::TJPARAM_TJPARAM_FASTUPSAMPLE, 0)?;
         jpeg.set(raw::TJPARAM_TJPARAM_MAXMEMORY, max_memory_mb as c_int)?;
@@ -67,7 +87,7 @@ impl Jpeg {
     }
 
     /// Reads the header of the picture in `bytes`.
-    pub fn picture<'a>(&'a mut self, bytes: &'a [u8]) -> Result<JpegPicture<'a>, String> {
+    pub fn picture<'a>(&'a mut self, bytes: &'a [u8]) -> Result<JpegPicture<'a>, JpegError> {
         // SAFETY: the handle is live; the library reads `bytes.len()` bytes.
         let result = unsafe { raw::tj3DecompressHeader(self.0.as_ptr(), bytes.as_ptr(), bytes.len() as _) };
         self.check(result)?;
@@ -77,12 +97,12 @@ impl Jpeg {
         });
         match size.map(usize::try_from) {
             [Ok(width), Ok(height)] => Ok(JpegPicture { jpeg: self, bytes, size: [width, height] }),
-            _ => Err("no size".into()),
+            _ => Err(JpegError::NoSize),
         }
     }
 
     /// An empty window stands for the whole picture.
-    fn crop(&mut self, window: Window) -> Result<(), String> {
+    fn crop(&mut self, window: Window) -> Result<(), JpegError> {
         let Window { x, y, w, h } = window;
         let region = raw::tjregion { x: x as c_int, y: y as c_int, w: w as c_int, h: h as c_int };
         // SAFETY: the handle is live.
@@ -90,19 +110,19 @@ impl Jpeg {
         self.check(result)
     }
 
-    fn set(&mut self, param: raw::TJPARAM, value: c_int) -> Result<(), String> {
+    fn set(&mut self, param: raw::TJPARAM, value: c_int) -> Result<(), JpegError> {
         // SAFETY: the handle is live.
         let result = unsafe { raw::tj3Set(self.0.as_ptr(), param as c_int, value) };
         self.check(result)
     }
 
-    fn check(&mut self, result: c_int) -> Result<(), String> {
+    fn check(&mut self, result: c_int) -> Result<(), JpegError> {
         if result == 0 {
             return Ok(());
         }
         // SAFETY: the handle is live; the library gives a text that ends in 0 and lasts until the next call.
         let text = unsafe { CStr::from_ptr(raw::tj3GetErrorStr(self.0.as_ptr())) };
-        Err(text.to_string_lossy().into_owned())
+        Err(JpegError::Refused(text.to_string_lossy().into_owned()))
     }
 }
 
@@ -126,7 +146,12 @@ impl JpegPicture<'_> {
     ///
     /// # Panics
     /// Where `rgb` is not as long as [`size_at`](Self::size_at) asks for, or the window reaches beyond the picture.
-    pub fn decode_into(self, reduction: usize, window: Option<Window>, rgb: &mut [u8]) -> Result<(), String> {
+    pub fn decode_into(
+        self,
+        reduction: usize,
+        window: Option<Window>,
+        rgb: &mut [u8],
+    ) -> Result<(), JpegError> {
         let [w, h] = self.size_at(reduction);
         let stride = 3 * w;
         assert_eq!(rgb.len(), stride * h, "bytes of a picture of {w}x{h}");

@@ -30,6 +30,7 @@ pub use decode::{JpegHeader, check_size, jpeg_header};
 pub use encode::{EncodeError, JpegEncoder};
 pub use frame::{Frame, PixelFormat};
 pub use inpaint::Inpainter;
+pub use jpeg::JpegError;
 pub use mask::Mask;
 pub use photo::{MAX_PHOTO_PIXELS, Photo, PhotoError, exif_turn, is_photo};
 pub use pool::BufferPool;

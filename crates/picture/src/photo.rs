@@ -9,7 +9,7 @@ use image::metadata::Orientation;
 use image::{DynamicImage, ImageDecoder, ImageReader, Limits, RgbImage};
 
 use super::decode::{MAX_SCANS_DECODED, jpeg_header_of_any_size, whole_though_padded};
-use super::jpeg::Jpeg;
+use super::jpeg::{Jpeg, JpegError};
 use super::{DecodeError, JpegHeader, MAX_PIXELS, Picture, PixelFormat, Turn, check_size};
 
 /// The largest JPEG that is accepted, in pixels: what the largest telephones give. Past [`MAX_PIXELS`] it is read at a half
@@ -39,9 +39,12 @@ pub enum PhotoError {
         /// Pixels.
         height: usize,
     },
-    /// The file is cut short or broken.
+    /// A JPEG that is cut short or broken.
     #[error("damaged or cut short: {0}")]
-    Damaged(String),
+    Jpeg(JpegError),
+    /// A picture of another kind that is cut short or broken.
+    #[error("damaged or cut short")]
+    Damaged(#[source] image::ImageError),
 }
 
 /// A photo's pixels.
@@ -72,24 +75,22 @@ impl Photo {
         let Some(format) = format else { return Err(PhotoError::Kind) };
         let is_jpeg = format == image::ImageFormat::Jpeg;
         if is_jpeg {
-            let header = jpeg_header_of_any_size(bytes)
-                .map_err(|_| PhotoError::Damaged("JPEG without a frame header".into()))?;
+            let header = jpeg_header_of_any_size(bytes).map_err(|_| PhotoError::Jpeg(JpegError::NoHeader))?;
             // CMYK is left to the other decoder.
             if header.components != 4 {
                 return Self::read_jpeg(bytes, header);
             }
         }
-        let damaged = |e: image::ImageError| PhotoError::Damaged(e.to_string());
-        let mut reader = reader().map_err(|e| PhotoError::Damaged(e.to_string()))?;
+        let mut reader = reader().map_err(|e| PhotoError::Damaged(e.into()))?;
         // The largest picture accepted, as 16-bit RGBA.
         let mut limits = Limits::default();
         limits.max_alloc = Some(8 * MAX_PIXELS as u64);
         reader.limits(limits);
-        let mut decoder = reader.into_decoder().map_err(damaged)?;
+        let mut decoder = reader.into_decoder().map_err(PhotoError::Damaged)?;
         let (width, height) = decoder.dimensions();
         within(check_size(width as usize, height as usize))?;
         let orientation = decoder.orientation().unwrap_or(Orientation::NoTransforms);
-        let image = DynamicImage::from_decoder(decoder).map_err(damaged)?;
+        let image = DynamicImage::from_decoder(decoder).map_err(PhotoError::Damaged)?;
         let rgb = if image.color().has_alpha() { on_white(image) } else { image.into_rgb8() };
         Ok(Self::upright(rgb, orientation, [width as usize, height as usize], 1, is_jpeg))
     }
@@ -101,17 +102,17 @@ impl Photo {
             return Err(PhotoError::Size { width, height });
         }
         let reduction = [1, 2, 4, 8].into_iter().find(|r| pixels / (r * r) <= MAX_PIXELS).unwrap_or(8);
-        let mut jpeg = Jpeg::of_photos(MAX_SCANS_DECODED, MAX_PROGRESSIVE_MB).map_err(PhotoError::Damaged)?;
-        let picture = jpeg.picture(bytes).map_err(PhotoError::Damaged)?;
+        let mut jpeg = Jpeg::of_photos(MAX_SCANS_DECODED, MAX_PROGRESSIVE_MB).map_err(PhotoError::Jpeg)?;
+        let picture = jpeg.picture(bytes).map_err(PhotoError::Jpeg)?;
         if picture.size != [width, height] {
-            return Err(PhotoError::Damaged("two sizes in one JPEG".into()));
+            return Err(PhotoError::Jpeg(JpegError::TwoSizes));
         }
         let [w, h] = picture.size_at(reduction);
         let mut rgb = RgbImage::new(w as u32, h as u32);
         picture
             .decode_into(reduction, None, &mut rgb)
             .or_else(whole_though_padded)
-            .map_err(PhotoError::Damaged)?;
+            .map_err(PhotoError::Jpeg)?;
         Ok(Self::upright(rgb, orientation(bytes), [width, height], reduction as u32, true))
     }
 

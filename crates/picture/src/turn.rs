@@ -9,6 +9,7 @@ use std::convert::Infallible;
 use turbojpeg::{OutputBuf, Transform, TransformOp, Transformer};
 
 use super::decode::{DecodeError, jpeg_header, raw_picture, whole_though_padded};
+use super::jpeg::JpegError;
 use super::{BufferPool, Decoder, Frame, Picture, PixelFormat, packed_stride, raw_len, scans};
 
 /// Sides of the blocks that a JPEG is turned by, by how much coarser its colours are.
@@ -104,14 +105,15 @@ impl Turner {
 
     fn jpeg(&mut self, frame: &Frame) -> Result<Frame, DecodeError> {
         let header = jpeg_header(&frame.bytes)?;
-        let fail = |reason: String| DecodeError::Jpeg { bytes: frame.bytes.len(), reason };
+        let fail = |reason: JpegError| DecodeError::Jpeg { bytes: frame.bytes.len(), reason };
         if !scans::are_a_cameras(&frame.bytes, header.components) {
             return self.decoded(frame);
         }
         let mut transform = Transform::op(self.turn.operation());
         (transform.trim, transform.copy_none) = (true, true);
         // A new one each time: after a damaged picture the library would refuse the next.
-        let mut transformer = Transformer::new().map_err(|e| fail(e.to_string()))?;
+        let refused = |e: turbojpeg::Error| JpegError::Refused(e.to_string());
+        let mut transformer = Transformer::new().map_err(|e| fail(refused(e)))?;
         let bytes = self.pool.fill(|out| {
             // The same blocks in another order: their code is about as long.
             out.resize(2 * frame.bytes.len() + (1 << 16), 0);
@@ -119,7 +121,7 @@ impl Turner {
             let done = transformer.transform(&transform, &frame.bytes, &mut turned);
             let len = turned.len();
             drop(turned);
-            done.or_else(|e| whole_though_padded(e.to_string())).map_err(fail)?;
+            done.map_err(refused).or_else(whole_though_padded).map_err(fail)?;
             out.truncate(len);
             Ok::<(), DecodeError>(())
         })?;

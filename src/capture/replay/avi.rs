@@ -8,10 +8,11 @@ use std::io::{BufReader, Read, Seek};
 use std::path::Path;
 
 use super::{DEFAULT_FPS, MAX_JPEG_BYTES, due_us, short_name};
-use crate::avi::{Demuxer, Header, Stamp};
+use crate::avi::{AviError, Demuxer, Header, Stamp};
 use crate::capture::clip::Clip;
 use crate::capture::{CaptureError, SourceInfo};
 use crate::picture::{Frame, PixelFormat, check_size};
+use crate::reason::{Chain, Reason};
 
 /// A recording goes on while its camera is unplugged, for a day at most; a longer gap is damage.
 const LONGEST_GAP_US: i64 = 24 * 3_600_000_000;
@@ -36,10 +37,9 @@ impl Avi {
     /// # Errors
     /// [`CaptureError::Unusable`] where there is no video stream, or no data.
     pub fn open(path: &Path) -> Result<Option<Self>, CaptureError> {
-        let file =
-            File::open(path).map_err(|e| CaptureError::Unusable(format!("{}: {e}", path.display())))?;
-        Avi::new(BufReader::with_capacity(1 << 16, file), short_name(path))
-            .map_err(|why| CaptureError::Unusable(format!("{}: {why}", path.display())))
+        let fail = |why: Reason| CaptureError::unusable(path.display(), why);
+        let file = File::open(path).map_err(|e| fail(Reason::of(e)))?;
+        Avi::new(BufReader::with_capacity(1 << 16, file), short_name(path)).map_err(|e| fail(Reason::of(e)))
     }
 }
 
@@ -48,16 +48,16 @@ impl<R: Read + Seek> Avi<R> {
     ///
     /// # Errors
     /// What is missing.
-    pub fn new(input: R, name: String) -> Result<Option<Self>, String> {
+    pub fn new(input: R, name: String) -> Result<Option<Self>, AviError> {
         let demuxer = Demuxer::new(input, MAX_JPEG_BYTES)?;
         let header = demuxer.header();
-        let Some(codec) = header.codec else { return Err("AVI without a video stream".into()) };
+        let Some(codec) = header.codec else { return Err(AviError::NoVideo) };
         if !codec.eq_ignore_ascii_case(b"MJPG") {
             return Ok(None);
         }
         // A stated size of 0 is left to the pictures.
         if header.width > 0 && header.height > 0 {
-            check_size(header.width as usize, header.height as usize).map_err(|e| e.to_string())?;
+            check_size(header.width as usize, header.height as usize)?;
         }
         Ok(Some(Self {
             name,
@@ -128,12 +128,12 @@ impl<R: Read + Seek + Send> Clip for Avi<R> {
                 Err(why) => {
                     self.ended = true;
                     self.damaged += 1;
-                    log::warn!("{}: {why} after {} frames", self.name, self.seq);
+                    log::warn!("{}: {} after {} frames", self.name, Chain(&why), self.seq);
                 }
             }
         }
         if self.seq == 0 {
-            return Err(CaptureError::Unusable(format!("{}: the AVI holds no whole frame", self.name)));
+            return Err(CaptureError::unusable(&self.name, "the AVI holds no whole frame"));
         }
         Err(CaptureError::Ended)
     }
@@ -195,7 +195,7 @@ mod tests {
         )
     }
 
-    fn open(bytes: Vec<u8>) -> Result<Option<Avi<Cursor<Vec<u8>>>>, String> {
+    fn open(bytes: Vec<u8>) -> Result<Option<Avi<Cursor<Vec<u8>>>>, AviError> {
         Avi::new(Cursor::new(bytes), "test.avi".into())
     }
 
@@ -215,7 +215,7 @@ mod tests {
     fn other_codecs_are_left_to_ffmpeg_and_a_file_without_video_is_refused() {
         assert!(open(avi(b"XVID", &[b"one"])).expect("reads").is_none());
         let only_header = list(b"RIFF", b"AVI ", &[list(b"LIST", b"movi", &[])]);
-        assert!(open(only_header).is_err_and(|e| e.contains("without a video stream")));
+        assert!(open(only_header).is_err_and(|e| matches!(e, AviError::NoVideo)));
     }
 
     #[test]
@@ -223,7 +223,7 @@ mod tests {
         let mut bytes = avi(b"MJPG", &[b"one"]);
         let strf = bytes.windows(4).rposition(|w| w == b"strf").expect("a format");
         bytes[strf + 12..strf + 20].copy_from_slice(&[0xff; 8]);
-        assert!(open(bytes).is_err_and(|e| e.contains("refused")));
+        assert!(open(bytes).is_err_and(|e| matches!(e, AviError::Size(_))));
     }
 
     #[test]
@@ -258,7 +258,9 @@ mod tests {
             assert!([&b"first"[..], b"second"].iter().zip(&frames).all(|(a, b)| a == b));
             match end {
                 CaptureError::Ended => assert!(!frames.is_empty()),
-                CaptureError::Unusable(why) => assert!(frames.is_empty() && why.contains("no whole frame")),
+                CaptureError::Unusable(why) => {
+                    assert!(frames.is_empty() && why.to_string().contains("no whole frame"))
+                }
                 CaptureError::Lost { .. } => panic!("a file cannot be lost"),
             }
         }

@@ -11,6 +11,7 @@ use crate::capture::clip::Clip;
 use crate::capture::{CaptureError, SourceInfo};
 use crate::child_process::Group;
 use crate::picture::Frame;
+use crate::reason::Reason;
 use crate::stderr_tail::StderrTail;
 
 /// A video decoded by `ffmpeg`; the child is ended with it.
@@ -34,8 +35,7 @@ impl Ffmpeg {
     }
 
     fn with_program(path: &Path, program: &str) -> Result<Self, CaptureError> {
-        let fail =
-            |what: &dyn std::fmt::Display| CaptureError::Unusable(format!("{}: {what}", path.display()));
+        let fail = |why: Reason| CaptureError::unusable(path.display(), why);
         let mut command = Command::new(program);
         command
             .args(["-hide_banner", "-nostats", "-nostdin", "-v", LOG_LEVEL, "-i"])
@@ -51,17 +51,18 @@ impl Ffmpeg {
             .stderr(Stdio::piped());
         let mut group = Group::start(&mut command).map_err(|e| match e.kind() {
             ErrorKind::NotFound => fail(
-                &"not a folder, MJPEG-AVI, MJPEG or Y4M, and ffmpeg, which reads the rest, is not installed: \
-                  sudo apt install ffmpeg",
+                "not a folder, MJPEG-AVI, MJPEG or Y4M, and ffmpeg, which reads the rest, is not installed: \
+                 sudo apt install ffmpeg"
+                    .into(),
             ),
-            _ => fail(&format_args!("ffmpeg cannot be started: {e}")),
+            _ => fail(Reason::new("ffmpeg cannot be started", e)),
         })?;
         let (stdout, stderr) = (group.first().stdout.take(), group.first().stderr.take());
         let (Some(stdout), Some(stderr)) = (stdout, stderr) else {
-            return Err(fail(&"ffmpeg gave no pipe"));
+            return Err(fail("ffmpeg gave no pipe".into()));
         };
         let (to_clock, times_us) = mpsc::channel();
-        let stderr_tail = StderrTail::of(Log::new(stderr, to_clock)).map_err(|e| fail(&e))?;
+        let stderr_tail = StderrTail::of(Log::new(stderr, to_clock)).map_err(|e| fail(Reason::of(e)))?;
         // Wide enough for a frame of 640×480: fewer switches between the processes.
         let mut stdout = BufReader::with_capacity(1 << 19, stdout);
         let is_silent = stdout.fill_buf().map_or(true, <[u8]>::is_empty);
@@ -69,17 +70,17 @@ impl Ffmpeg {
             Ok(frames) => frames,
             // It could read it: what it made of it is of no use here.
             Err(why) if !is_silent => {
-                return Err(fail(&format_args!("ffmpeg's answer cannot be used: {why}")));
+                return Err(fail(Reason::new("ffmpeg's answer cannot be used", why)));
             }
             Err(_) => {
-                let status = group.first().wait().map_err(|e| fail(&e))?;
+                let status = group.first().wait().map_err(|e| fail(Reason::of(e)))?;
                 stderr_tail.wait_for_all();
                 let said = stderr_tail.one_line();
-                return Err(match &said[..] {
-                    "" if status.success() => fail(&"ffmpeg finds no picture in it"),
-                    "" => fail(&format_args!("ffmpeg has ended before the first picture ({status})")),
-                    said => fail(&format_args!("ffmpeg cannot read it: {said}")),
-                });
+                return Err(fail(match &said[..] {
+                    "" if status.success() => "ffmpeg finds no picture in it".into(),
+                    "" => format!("ffmpeg has ended before the first picture ({status})").into(),
+                    said => format!("ffmpeg cannot read it: {said}").into(),
+                }));
             }
         };
         let clock = FilmClock::new(times_us);
@@ -125,7 +126,7 @@ mod tests {
         let program = folder.path().join("ffmpeg");
         std::fs::write(&program, format!("#!/bin/sh\n{script}\n")).unwrap();
         std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
-        Ffmpeg::with_program(Path::new("clip.mp4"), program.to_str().unwrap()).map_err(|e| e.to_string())
+        Ffmpeg::with_program(Path::new("clip.mp4"), program.to_str().unwrap()).map_err(|e| format!("{e:#}"))
     }
 
     fn times(mut film: Ffmpeg) -> Vec<i64> {
@@ -195,8 +196,9 @@ mod tests {
 
     #[test]
     fn without_ffmpeg_the_error_says_how_to_install_it() {
-        let error =
-            Ffmpeg::with_program(Path::new("clip.mp4"), "/nonexistent/ffmpeg").err().map(|e| e.to_string());
+        let error = Ffmpeg::with_program(Path::new("clip.mp4"), "/nonexistent/ffmpeg")
+            .err()
+            .map(|e| format!("{e:#}"));
         assert!(error.is_some_and(|e| e.contains("clip.mp4") && e.contains("sudo apt install ffmpeg")));
     }
 }

@@ -10,6 +10,7 @@ use crate::capture::clip::Clip;
 use crate::capture::{CaptureError, SourceInfo, Stored};
 use crate::picture::{BufferPool, Frame, JpegHeader, PixelFormat, Turn, Turner};
 use crate::picture::{check_size, exif_turn, jpeg_header, packed_stride};
+use crate::reason::Reason;
 
 /// What is taken for a picture, by the name's end.
 const EXTENSIONS: [&str; 6] = ["jpg", "jpeg", "png", "bmp", "webp", "gif"];
@@ -49,10 +50,10 @@ pub fn open_picture(path: &Path) -> io::Result<File> {
 /// # Errors
 /// [`CaptureError::Unusable`] where the folder cannot be read or holds no picture.
 pub fn pictures(folder: &Path) -> Result<Vec<PathBuf>, CaptureError> {
-    let fail = |what: &dyn std::fmt::Display| CaptureError::Unusable(format!("{}: {what}", folder.display()));
+    let fail = |why: Reason| CaptureError::unusable(folder.display(), why);
     let (mut files, mut unread) = (Vec::new(), Vec::new());
-    for entry in std::fs::read_dir(folder).map_err(|e| fail(&e))? {
-        let file = entry.map_err(|e| fail(&e))?.path();
+    for entry in std::fs::read_dir(folder).map_err(|e| fail(Reason::of(e)))? {
+        let file = entry.map_err(|e| fail(Reason::of(e)))?.path();
         if is_picture(&file) {
             files.push(file);
         } else if ends_as(&file, &UNREAD) {
@@ -68,7 +69,7 @@ pub fn pictures(folder: &Path) -> Result<Vec<PathBuf>, CaptureError> {
     }
     if files.is_empty() {
         let kinds = EXTENSIONS.join(", .");
-        return Err(fail(&format_args!("no pictures in this folder (looked for .{kinds})")));
+        return Err(fail(format!("no pictures in this folder (looked for .{kinds})").into()));
     }
     files.sort_by(|a, b| by_number(&a.to_string_lossy(), &b.to_string_lossy()));
     Ok(files)
@@ -82,7 +83,7 @@ pub struct Folder {
     next: usize,
     size: (u32, u32),
     damaged: u64,
-    first_damage: Option<String>,
+    first_damage: Option<Reason>,
     file_bytes: Vec<u8>,
     pool: BufferPool,
     is_upright: bool,
@@ -124,24 +125,24 @@ impl Folder {
         }
     }
 
-    fn read(&mut self, at: usize) -> Result<Frame, String> {
+    fn read(&mut self, at: usize) -> Result<Frame, Reason> {
         let frame = self.read_stored(at)?;
         let turn = if self.is_upright { exif_turn(&self.file_bytes) } else { Turn::default() };
         self.stored = (!turn.is_none()).then_some(Stored { size_px: [frame.width, frame.height], turn });
         match turn.is_none() {
             true => Ok(frame),
-            false => Turner::new(turn).turn(&frame).map_err(|e| e.to_string()),
+            false => Turner::new(turn).turn(&frame).map_err(Reason::of),
         }
     }
 
-    fn read_stored(&mut self, at: usize) -> Result<Frame, String> {
+    fn read_stored(&mut self, at: usize) -> Result<Frame, Reason> {
         use std::io::Read;
-        let file = open_picture(&self.files[at]).map_err(|e| e.to_string())?;
+        let file = open_picture(&self.files[at]).map_err(Reason::of)?;
         self.file_bytes.clear();
-        file.take(MAX_JPEG_BYTES as u64 + 1).read_to_end(&mut self.file_bytes).map_err(|e| e.to_string())?;
+        file.take(MAX_JPEG_BYTES as u64 + 1).read_to_end(&mut self.file_bytes).map_err(Reason::of)?;
         match self.file_bytes.len() {
             0 => return Err("empty file".into()),
-            n if n > MAX_JPEG_BYTES => return Err(format!("larger than {} MiB", MAX_JPEG_BYTES >> 20)),
+            n if n > MAX_JPEG_BYTES => return Err(format!("larger than {} MiB", MAX_JPEG_BYTES >> 20).into()),
             _ => {}
         }
         let (seq, captured_at_us) = (at as u64, due_us(at as u64, f64::from(DEFAULT_FPS)));
@@ -151,7 +152,7 @@ impl Folder {
         };
         if self.file_bytes.starts_with(&[0xff, 0xd8]) {
             let JpegHeader { width, height, components } =
-                jpeg_header(&self.file_bytes).map_err(|e| e.to_string())?;
+                jpeg_header(&self.file_bytes).map_err(Reason::of)?;
             // CMYK is left to the other decoder.
             if components != 4 {
                 return Ok(frame(self.pool.copy(&self.file_bytes), PixelFormat::Mjpeg, width, height));
@@ -159,19 +160,19 @@ impl Folder {
         }
         let mut reader = image::ImageReader::new(std::io::Cursor::new(&self.file_bytes))
             .with_guessed_format()
-            .map_err(|e| e.to_string())?;
+            .map_err(Reason::of)?;
         let (width, height) = {
             let probe = image::ImageReader::new(std::io::Cursor::new(&self.file_bytes))
                 .with_guessed_format()
-                .map_err(|e| e.to_string())?;
-            probe.into_dimensions().map_err(|e| e.to_string())?
+                .map_err(Reason::of)?;
+            probe.into_dimensions().map_err(Reason::of)?
         };
-        check_size(width as usize, height as usize).map_err(|e| e.to_string())?;
+        check_size(width as usize, height as usize).map_err(Reason::of)?;
         // The largest picture accepted, as 16-bit RGBA.
         let mut limits = image::Limits::default();
         limits.max_alloc = Some(8 * crate::picture::MAX_PIXELS as u64);
         reader.limits(limits);
-        let rgb = reader.decode().map_err(|e| e.to_string())?.into_rgb8();
+        let rgb = reader.decode().map_err(Reason::of)?.into_rgb8();
         Ok(frame(self.pool.copy(rgb.as_raw()), PixelFormat::Rgb24, width as usize, height as usize))
     }
 }
@@ -193,18 +194,18 @@ impl Clip for Folder {
                 }
                 Err(why) => {
                     self.damaged += 1;
-                    let damage = format!("{}: {why}", self.files[at].display());
-                    log::warn!("{damage}; left out");
+                    let damage = why.within(self.files[at].display());
+                    log::warn!("{damage:#}; left out");
                     self.first_damage.get_or_insert(damage);
                     None
                 }
             });
         }
         match self.first_damage.take() {
-            Some(first) if self.damaged as usize == self.files.len() => Err(CaptureError::Unusable(format!(
-                "none of the {} pictures can be read; the first: {first}",
-                self.files.len()
-            ))),
+            Some(first) if self.damaged as usize == self.files.len() => {
+                let none = format!("none of the {} pictures can be read; the first", self.files.len());
+                Err(CaptureError::Unusable(Reason::new(none, first)))
+            }
             _ => Err(CaptureError::Ended),
         }
     }

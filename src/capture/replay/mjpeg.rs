@@ -8,7 +8,8 @@ use super::light::{Hope, Word, word};
 use super::{DEFAULT_FPS, MAX_JPEG_BYTES, due_us, short_name};
 use crate::capture::clip::Clip;
 use crate::capture::{CaptureError, SourceInfo};
-use crate::picture::{BufferPool, Frame, PixelFormat, jpeg_header};
+use crate::picture::{BufferPool, DecodeError, Frame, PixelFormat, jpeg_header};
+use crate::reason::Reason;
 
 /// Bytes asked of the file at once.
 const READ_BYTES: usize = 1 << 16;
@@ -30,7 +31,7 @@ pub struct Mjpeg<R = File> {
     seq: u64,
     given: u64,
     damaged: u64,
-    first_damage: Option<String>,
+    first_damage: Option<DecodeError>,
     /// What follows a picture may say when its light fell; `None` where that is not looked at.
     hope: Option<Hope>,
     /// A picture of which word is waited for.
@@ -44,8 +45,7 @@ impl Mjpeg {
     /// # Errors
     /// [`CaptureError::Unusable`] where it cannot be opened.
     pub fn open(path: &Path) -> Result<Self, CaptureError> {
-        let file =
-            File::open(path).map_err(|e| CaptureError::Unusable(format!("{}: {e}", path.display())))?;
+        let file = File::open(path).map_err(|e| CaptureError::unusable(path.display(), Reason::of(e)))?;
         Ok(Mjpeg::new(file, short_name(path)))
     }
 }
@@ -102,7 +102,7 @@ impl<R: Read> Mjpeg<R> {
                 got => break got,
             }
         };
-        let got = got.map_err(|e| CaptureError::Unusable(format!("{}: {e}", self.name)));
+        let got = got.map_err(|e| CaptureError::unusable(&self.name, Reason::of(e)));
         self.buffer.truncate(len + *got.as_ref().unwrap_or(&0));
         got.map(|n| n > 0)
     }
@@ -133,7 +133,7 @@ impl<R: Read> Mjpeg<R> {
             Err(why) => {
                 self.damaged += 1;
                 log::warn!("{}: picture {seq}: {why}; left out", self.name);
-                self.first_damage.get_or_insert_with(|| why.to_string());
+                self.first_damage.get_or_insert(why);
                 None
             }
         }
@@ -146,13 +146,11 @@ impl<R: Read> Mjpeg<R> {
             log::warn!("{}: the last picture is cut off; left out", self.name);
         }
         match self.first_damage.take() {
-            _ if self.seq == 0 => {
-                CaptureError::Unusable(format!("{}: no whole JPEG in this stream", self.name))
+            _ if self.seq == 0 => CaptureError::unusable(&self.name, "no whole JPEG in this stream"),
+            Some(first) if self.given == 0 => {
+                let none = format!("none of the {} pictures can be read; the first", self.seq);
+                CaptureError::unusable(&self.name, Reason::new(none, first))
             }
-            Some(first) if self.given == 0 => CaptureError::Unusable(format!(
-                "{}: none of the {} pictures can be read; the first: {first}",
-                self.name, self.seq
-            )),
             _ => CaptureError::Ended,
         }
     }

@@ -24,6 +24,7 @@ use std::path::Path;
 use self::folder::Folder;
 use super::clip::{Clip, as_source};
 use super::{CaptureError, FrameSource};
+use crate::reason::Reason;
 
 /// Frames a second of pictures without times of their own.
 pub const DEFAULT_FPS: f32 = 30.0;
@@ -67,24 +68,24 @@ pub fn open_clip(path: &Path) -> Result<Box<dyn Clip>, CaptureError> {
 
 /// `as_shown` says how pictures stand.
 fn clip(path: &Path, as_shown: impl Fn(Folder) -> Folder) -> Result<Box<dyn Clip>, CaptureError> {
-    let fail = |what: &dyn std::fmt::Display| CaptureError::Unusable(format!("{}: {what}", path.display()));
+    let fail = |why: Reason| CaptureError::unusable(path.display(), why);
     let meta = std::fs::metadata(path)
-        .map_err(|e| fail(&format_args!("{e}; give a folder of pictures or a video")))?;
+        .map_err(|e| fail(Reason::new("cannot be opened; give a folder of pictures or a video", e)))?;
     if meta.is_dir() {
         return Ok(Box::new(as_shown(Folder::open(path)?)));
     }
     let mut head = Vec::with_capacity(HEAD_BYTES);
     std::fs::File::open(path)
         .and_then(|f| f.take(HEAD_BYTES as u64).read_to_end(&mut head))
-        .map_err(|e| fail(&e))?;
+        .map_err(|e| fail(Reason::of(e)))?;
     match &head[..] {
-        [] => Err(fail(&"empty file: nothing to play")),
+        [] => Err(fail("empty file: nothing to play".into())),
         h if h.starts_with(b"RIFF") && h.get(8..12) == Some(b"AVI ") => match avi::Avi::open(path)? {
             Some(avi) => Ok(Box::new(avi)),
             None => Ok(Box::new(ffmpeg::Ffmpeg::open(path)?)),
         },
         h if h.starts_with(b"YUV4MPEG2") => Ok(Box::new(y4m::Y4m::open(path)?)),
-        [0xff, 0xd8, 0xff, ..] if !is_alone(path).map_err(|e| fail(&e))? => {
+        [0xff, 0xd8, 0xff, ..] if !is_alone(path).map_err(|e| fail(Reason::of(e)))? => {
             Ok(Box::new(mjpeg::Mjpeg::open(path)?))
         }
         h if h.starts_with(&[0xff, 0xd8, 0xff]) || is_still(h) => {

@@ -8,6 +8,7 @@ use super::{mjpeg::Mjpeg, short_name, y4m::Y4m};
 use crate::capture::clip::Clip;
 use crate::capture::stream::Stream;
 use crate::capture::{CaptureError, FrameSource};
+use crate::reason::Reason;
 
 /// How the standard input is named.
 const STANDARD_INPUT: &str = "-";
@@ -45,7 +46,7 @@ pub fn open(path: &Path, no_drop: bool) -> Result<Box<dyn FrameSource>, CaptureE
             return clip_of(std::io::stdin(), told, false);
         }
         let file = File::open(&path)
-            .map_err(|e| CaptureError::Unusable(format!("{}: cannot be opened: {e}", path.display())))?;
+            .map_err(|e| CaptureError::unusable(path.display(), Reason::new("cannot be opened", e)))?;
         clip_of(file, told, false)
     });
     Ok(Box::new(if no_drop { Stream::complete(&name, open) } else { Stream::live(&name, open) }?))
@@ -61,27 +62,27 @@ pub fn clip_of(
     name: String,
     tells_light: bool,
 ) -> Result<Box<dyn Clip>, CaptureError> {
-    let fail = |what: &str| CaptureError::Unusable(format!("{name}: {what}"));
+    let fail = |why: Reason| CaptureError::unusable(&name, why);
     let mut head = Vec::new();
     let mut piece = [0; 4096];
     loop {
         match input.read(&mut piece) {
-            Ok(0) if head.is_empty() => return Err(fail("the stream ended before it began")),
-            Ok(0) => return Err(fail(NEITHER)),
+            Ok(0) if head.is_empty() => return Err(fail("the stream ended before it began".into())),
+            Ok(0) => return Err(fail(NEITHER.into())),
             Ok(n) => head.extend_from_slice(&piece[..n]),
             Err(e) if e.kind() == std::io::ErrorKind::Interrupted => continue,
-            Err(e) => return Err(fail(&format!("cannot be read: {e}"))),
+            Err(e) => return Err(fail(Reason::new("cannot be read", e))),
         }
         if head.starts_with(b"YUV4MPEG2 ") {
             let input = BufReader::with_capacity(BUFFER_BYTES, Cursor::new(head).chain(input));
-            return Ok(Box::new(Y4m::new(input, name.clone()).map_err(|e| fail(&e))?));
+            return Ok(Box::new(Y4m::new(input, name.clone()).map_err(|e| fail(Reason::of(e)))?));
         }
         if head.windows(3).any(|m| m == [0xff, 0xd8, 0xff]) {
             let clip = Mjpeg::new(Cursor::new(head).chain(input), name);
             return Ok(Box::new(if tells_light { clip.with_light() } else { clip }));
         }
         if head.len() > MAX_PREFACE_BYTES {
-            return Err(fail(NEITHER));
+            return Err(fail(NEITHER.into()));
         }
     }
 }
@@ -110,7 +111,7 @@ mod tests {
 
     fn frames(bytes: &[u8]) -> Result<usize, String> {
         let mut clip =
-            clip_of(Drip(Cursor::new(bytes.to_vec())), "pipe".into(), false).map_err(|e| e.to_string())?;
+            clip_of(Drip(Cursor::new(bytes.to_vec())), "pipe".into(), false).map_err(|e| format!("{e:#}"))?;
         Ok(std::iter::from_fn(|| clip.next().ok()).count())
     }
 

@@ -8,18 +8,59 @@
 //! is in full range (`XCOLORRANGE=FULL`) is brought into it. Grey is taken as it is.
 
 use std::fs::File;
-use std::io::{BufReader, Read};
+use std::io::{self, BufReader, Read};
 use std::path::Path;
 
 use super::{due_us, short_name};
 use crate::capture::clip::Clip;
 use crate::capture::{CaptureError, SourceInfo};
 use crate::picture::{
-    BufferPool, Frame, PixelFormat, check_size, packed_stride, raw_len, rgb_from_yuv_bytes,
+    BufferPool, DecodeError, Frame, PixelFormat, check_size, packed_stride, raw_len, rgb_from_yuv_bytes,
 };
+use crate::reason::{Chain, Reason};
 
 /// No header line is longer: it bounds what a file without line ends makes us read.
 const MAX_LINE_BYTES: usize = 1024;
+
+/// Why a Y4M stream cannot be read, or not further.
+#[derive(Debug, thiserror::Error)]
+pub enum Y4mError {
+    /// There are no bytes.
+    #[error("empty stream")]
+    Empty,
+    /// It begins with bytes that are no text.
+    #[error("Y4M header is not text")]
+    NotText,
+    /// It begins otherwise.
+    #[error("not a Y4M stream")]
+    NotY4m,
+    /// A side of the picture.
+    #[error("Y4M {side} `{value}` is no number")]
+    Side {
+        /// Which one.
+        side: &'static str,
+        /// What stands there.
+        value: String,
+    },
+    /// Its pictures are none, or too large.
+    #[error(transparent)]
+    Size(#[from] DecodeError),
+    /// Planes that are not read.
+    #[error("Y4M colour layout `{0}` is not supported; convert with: ffmpeg -i IN -pix_fmt yuv420p OUT.y4m")]
+    Layout(String),
+    /// Something else between two frames.
+    #[error("no FRAME where one must be")]
+    NoFrame,
+    /// A line without an end.
+    #[error("endless header line")]
+    EndlessLine,
+    /// It is over too early.
+    #[error("cut off inside a {0}")]
+    CutOff(&'static str),
+    /// The system does not give it.
+    #[error("cannot be read")]
+    Unreadable(#[source] io::Error),
+}
 
 /// Full range to limited range: 0 to 255 becomes 16 to 235.
 const LIMITED_LUMA: [u8; 256] = scaled(219);
@@ -59,10 +100,9 @@ impl Y4m {
     /// # Errors
     /// [`CaptureError::Unusable`], as [`Y4m::new`].
     pub fn open(path: &Path) -> Result<Self, CaptureError> {
-        let fail =
-            |what: &dyn std::fmt::Display| CaptureError::Unusable(format!("{}: {what}", path.display()));
-        let file = File::open(path).map_err(|e| fail(&e))?;
-        Y4m::new(BufReader::with_capacity(1 << 16, file), short_name(path)).map_err(|e| fail(&e))
+        let fail = |why: Reason| CaptureError::unusable(path.display(), why);
+        let file = File::open(path).map_err(|e| fail(Reason::of(e)))?;
+        Y4m::new(BufReader::with_capacity(1 << 16, file), short_name(path)).map_err(|e| fail(Reason::of(e)))
     }
 }
 
@@ -71,21 +111,23 @@ impl<R: Read> Y4m<R> {
     ///
     /// # Errors
     /// Which field is missing or not supported, and how to convert.
-    pub fn new(mut input: R, name: String) -> Result<Self, String> {
-        let line = read_line(&mut input)?.ok_or("empty stream")?;
-        let line = String::from_utf8(line).map_err(|_| "Y4M header is not text")?;
+    pub fn new(mut input: R, name: String) -> Result<Self, Y4mError> {
+        let line = read_line(&mut input)?.ok_or(Y4mError::Empty)?;
+        let line = String::from_utf8(line).map_err(|_| Y4mError::NotText)?;
         let mut fields = line.split(' ');
         if fields.next() != Some("YUV4MPEG2") {
-            return Err("not a Y4M stream".into());
+            return Err(Y4mError::NotY4m);
         }
         // What is not stated is 4:2:0; a rate is mandatory, but 0:0 means unknown.
         let (mut width, mut height, mut fps, mut chroma) = (0usize, 0usize, 0.0, "420");
         let mut is_full_range = false;
+        let side =
+            |side, value: &str| value.parse().map_err(|_| Y4mError::Side { side, value: value.to_owned() });
         for field in fields.filter(|f| !f.is_empty()) {
             let (tag, value) = field.split_at(field.chars().next().map_or(0, char::len_utf8));
             match tag {
-                "W" => width = value.parse().map_err(|_| format!("Y4M width `{value}` is no number"))?,
-                "H" => height = value.parse().map_err(|_| format!("Y4M height `{value}` is no number"))?,
+                "W" => width = side("width", value)?,
+                "H" => height = side("height", value)?,
                 "F" => {
                     let (n, d) = value.split_once(':').unwrap_or((value, "1"));
                     fps = n.parse::<f64>().unwrap_or(0.0) / d.parse::<f64>().unwrap_or(0.0);
@@ -95,17 +137,13 @@ impl<R: Read> Y4m<R> {
                 _ => {}
             }
         }
-        check_size(width, height).map_err(|e| e.to_string())?;
+        check_size(width, height)?;
         let format = match chroma {
             "420" | "420jpeg" | "420mpeg2" | "420paldv" => PixelFormat::Nv12,
             "422" => PixelFormat::Yuyv,
             "444" => PixelFormat::Rgb24,
             "mono" => PixelFormat::Grey,
-            other => {
-                return Err(format!(
-                    "Y4M colour layout `{other}` is not supported; convert with: ffmpeg -i IN -pix_fmt yuv420p OUT.y4m"
-                ));
-            }
+            other => return Err(Y4mError::Layout(other.to_owned())),
         };
         if !(0.1..=1000.0).contains(&fps) {
             fps = f64::from(super::DEFAULT_FPS);
@@ -139,14 +177,17 @@ impl<R: Read> Y4m<R> {
     }
 
     /// `Ok(false)` at the end.
-    fn read_planes(&mut self) -> Result<bool, String> {
+    fn read_planes(&mut self) -> Result<bool, Y4mError> {
         let Some(line) = read_line(&mut self.input)? else { return Ok(false) };
         if !line.starts_with(b"FRAME") {
-            return Err("no FRAME where one must be".into());
+            return Err(Y4mError::NoFrame);
         }
         let len = self.planes_len();
         self.planes.resize(len, 0);
-        self.input.read_exact(&mut self.planes).map_err(|_| "cut off inside a frame")?;
+        self.input.read_exact(&mut self.planes).map_err(|e| match e.kind() {
+            io::ErrorKind::UnexpectedEof => Y4mError::CutOff("frame"),
+            _ => Y4mError::Unreadable(e),
+        })?;
         if self.is_full_range && self.format != PixelFormat::Grey {
             let (luma, chroma) = self.planes.split_at_mut(self.width * self.height);
             luma.iter_mut().for_each(|y| *y = LIMITED_LUMA[usize::from(*y)]);
@@ -231,12 +272,12 @@ impl<R: Read + Send> Clip for Y4m<R> {
                 Err(why) => {
                     self.ended = true;
                     self.damaged += 1;
-                    log::warn!("{}: {why} after {} frames", self.name, self.seq);
+                    log::warn!("{}: {} after {} frames", self.name, Chain(&why), self.seq);
                 }
             }
         }
         if self.seq == 0 {
-            return Err(CaptureError::Unusable(format!("{}: no whole frame in this Y4M", self.name)));
+            return Err(CaptureError::unusable(&self.name, "no whole frame in this Y4M"));
         }
         Err(CaptureError::Ended)
     }
@@ -247,18 +288,18 @@ impl<R: Read + Send> Clip for Y4m<R> {
 }
 
 /// A line without its end; `None` at the end of the stream.
-fn read_line(input: &mut impl Read) -> Result<Option<Vec<u8>>, String> {
+fn read_line(input: &mut impl Read) -> Result<Option<Vec<u8>>, Y4mError> {
     let mut line = Vec::new();
     let mut byte = [0];
     loop {
         match input.read(&mut byte) {
             Ok(0) if line.is_empty() => return Ok(None),
-            Ok(0) => return Err("cut off inside a header line".into()),
+            Ok(0) => return Err(Y4mError::CutOff("header line")),
             Ok(_) if byte[0] == b'\n' => return Ok(Some(line)),
-            Ok(_) if line.len() == MAX_LINE_BYTES => return Err("endless header line".into()),
+            Ok(_) if line.len() == MAX_LINE_BYTES => return Err(Y4mError::EndlessLine),
             Ok(_) => line.push(byte[0]),
-            Err(e) if e.kind() == std::io::ErrorKind::Interrupted => {}
-            Err(e) => return Err(e.to_string()),
+            Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+            Err(e) => return Err(Y4mError::Unreadable(e)),
         }
     }
 }
@@ -332,10 +373,10 @@ mod tests {
 
     #[test]
     fn what_cannot_be_read_is_refused_with_the_reason() {
-        let refused = |header: &str| Y4m::new(header.as_bytes(), "test".into()).err().unwrap_or_default();
-        assert!(refused("YUV4MPEG2 W9999 H9999 F1:1\n").contains("refused"));
-        assert!(refused("YUV4MPEG2 W9 H9 F1:1 C420p10\n").contains("convert with: ffmpeg"));
-        assert!(refused(&"YUV4MPEG2 ".repeat(200)).contains("endless"));
-        assert!(refused("YUV4MPEG2 Wx H9 F1:1\n").contains("no number"));
+        let refused = |header: &str| Y4m::new(header.as_bytes(), "test".into()).err();
+        assert!(matches!(refused("YUV4MPEG2 W9999 H9999 F1:1\n"), Some(Y4mError::Size(_))));
+        assert!(matches!(refused("YUV4MPEG2 W9 H9 F1:1 C420p10\n"), Some(Y4mError::Layout(_))));
+        assert!(matches!(refused(&"YUV4MPEG2 ".repeat(200)), Some(Y4mError::EndlessLine)));
+        assert!(matches!(refused("YUV4MPEG2 Wx H9 F1:1\n"), Some(Y4mError::Side { .. })));
     }
 }

@@ -11,6 +11,7 @@ use v4l::{Capabilities, Device, FourCC, Fraction};
 
 use super::judge::{Facts, Not, PIPED, judge};
 use crate::capture::mode::{Mode, from_fourcc};
+use crate::reason::Reason;
 
 /// Names that stay with a camera whatever port number it gets.
 const BY_ID: &str = "/dev/v4l/by-id";
@@ -55,10 +56,10 @@ pub enum NodeKind {
 }
 
 /// Why a node gives no pictures.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub(super) struct Trouble {
     /// What is wrong and what to do.
-    pub why: String,
+    pub why: Reason,
     /// Plugging in, waiting or a permission may cure it; otherwise it needs another camera or another configuration.
     pub may_pass: bool,
     /// It is a camera, but its pictures come another way.
@@ -70,12 +71,12 @@ pub(super) struct Trouble {
 impl Trouble {
     /// What no waiting cures.
     pub fn lasting(why: String) -> Self {
-        Self { why, may_pass: false, is_ribbon: false, is_bus_full: false }
+        Self { why: why.into(), may_pass: false, is_ribbon: false, is_bus_full: false }
     }
 
     /// What plugging in or waiting may cure.
     pub fn passing(why: String) -> Self {
-        Self { why, may_pass: true, is_ribbon: false, is_bus_full: false }
+        Self { why: why.into(), may_pass: true, is_ribbon: false, is_bus_full: false }
     }
 
     /// What keeps a camera of that name away that was there: the first trouble with a node of its own, or with one that may be it later. What
@@ -95,7 +96,7 @@ impl Trouble {
     }
 
     /// What the system said of `path`.
-    pub fn of(path: &Path, error: &io::Error) -> Self {
+    pub fn of(path: &Path, error: io::Error) -> Self {
         // These two say that the node is none of a camera; anything else may be said of a camera that is coming or going.
         let not_a_camera = matches!(error.raw_os_error(), Some(libc::ENOTTY | libc::EINVAL));
         let is_bus_full = error.raw_os_error() == Some(libc::ENOSPC);
@@ -111,7 +112,7 @@ pub fn list_cameras() -> Vec<CameraListing> {
             let by_id = by_id_of(&path);
             let opened = Device::with_path(&path);
             let is_forbidden = opened.as_ref().is_err_and(|e| e.kind() == io::ErrorKind::PermissionDenied);
-            let device = opened.map_err(|e| Trouble::of(&path, &e));
+            let device = opened.map_err(|e| Trouble::of(&path, e));
             match device.and_then(|d| probe(&d, &path)) {
                 Ok(Probed { card: name, modes, is_piped }) => {
                     let kind = if is_piped { NodeKind::Piped } else { NodeKind::Camera };
@@ -121,7 +122,7 @@ pub fn list_cameras() -> Vec<CameraListing> {
                 Err(trouble) => {
                     let name = sysfs_name(&path);
                     let kind = trouble.kind();
-                    let (modes, problem) = (Vec::new(), Some(trouble.why));
+                    let (modes, problem) = (Vec::new(), Some(format!("{:#}", trouble.why)));
                     CameraListing { path, by_id, name, modes, problem, kind, is_forbidden }
                 }
             }
@@ -173,7 +174,7 @@ fn unset_pipeline(path: &Path, card: &str) -> String {
 /// # Errors
 /// Why it is no camera for us.
 pub(super) fn probe(device: &Device, path: &Path) -> Result<Probed, Trouble> {
-    let caps = device.query_caps().map_err(|e| Trouble::of(path, &e))?;
+    let caps = device.query_caps().map_err(|e| Trouble::of(path, e))?;
     let formats = device.enum_formats().map(|formats| formats.iter().map(|f| f.fourcc).collect::<Vec<_>>());
     let formats = verdict(path, &caps, formats)?;
     let mut modes = Vec::new();
@@ -227,7 +228,7 @@ fn verdict(
 fn listed<T: Default>(path: &Path, list: io::Result<T>) -> Result<T, Trouble> {
     match list {
         Err(e) if matches!(e.raw_os_error(), Some(libc::ENODEV | libc::ENXIO | libc::EIO)) => {
-            Err(Trouble::of(path, &e))
+            Err(Trouble::of(path, e))
         }
         list => Ok(list.unwrap_or_default()),
     }
@@ -270,9 +271,9 @@ fn rates(interval: &FrameIntervalEnum) -> Vec<f32> {
 }
 
 /// What an error of the system means for a camera, and what to do.
-pub(super) fn explain(path: &Path, error: &io::Error) -> String {
+pub(super) fn explain(path: &Path, error: io::Error) -> Reason {
     let path = path.display();
-    match error.raw_os_error() {
+    let known = match error.raw_os_error() {
         Some(libc::ENOENT | libc::ENXIO | libc::ENODEV) => {
             format!("{path}: no such camera; plug it in, or see `posewire devices` for those there are")
         }
@@ -305,8 +306,9 @@ pub(super) fn explain(path: &Path, error: &io::Error) -> String {
         Some(libc::ENOTTY | libc::EINVAL) => {
             format!("{path}: not a camera (it does not answer V4L2); `posewire devices` lists the cameras")
         }
-        _ => format!("{path}: {error}"),
-    }
+        _ => return Reason::of(error).within(path),
+    };
+    known.into()
 }
 
 #[cfg(test)]
@@ -321,6 +323,7 @@ mod tests {
         let told = |troubles: &[(bool, &Trouble)]| {
             Trouble::of_lost("C270", troubles.iter().map(|(is_own, trouble)| (*is_own, (*trouble).clone())))
                 .why
+                .to_string()
         };
         assert_eq!(told(&[]), "C270 is not there");
         assert_eq!(told(&[(false, &codec), (false, &codec)]), "C270 is not there");
@@ -347,10 +350,12 @@ mod tests {
         }
         // And one that is none says so for good, though it answers no better.
         let told = verdict(path, &caps(Flags::META_CAPTURE | Flags::STREAMING), error(libc::EINVAL));
-        assert!(told.is_err_and(|told| !told.may_pass && told.why.contains("describes pictures")));
+        assert!(
+            told.is_err_and(|told| !told.may_pass && told.why.to_string().contains("describes pictures"))
+        );
         assert!(verdict(path, &camera, error(libc::EINVAL)).is_err_and(|told| !told.may_pass));
-        assert_eq!(listed::<Vec<FourCC>>(path, error(libc::ENOTTY)), Ok(Vec::new()));
+        assert!(listed::<Vec<FourCC>>(path, error(libc::ENOTTY)).is_ok_and(|none| none.is_empty()));
         let format = FourCC::new(b"MJPG");
-        assert_eq!(verdict(path, &camera, Ok(vec![format])), Ok(vec![format]));
+        assert!(verdict(path, &camera, Ok(vec![format])).is_ok_and(|listed| listed == [format]));
     }
 }

@@ -25,6 +25,7 @@ use super::mode;
 use super::{CaptureError, FrameSource, SourceCounters, SourceInfo};
 use crate::clock::{Clock, Monotonic};
 use crate::picture::{BufferPool, Frame, PixelFormat, raw_len};
+use crate::reason::Reason;
 
 /// Buffers in the driver's hands. One is held here while waiting; with the other three the driver never starves at the
 /// pace of one frame, and more would only hide latency.
@@ -138,7 +139,7 @@ impl V4lCamera {
     /// The wanted device, or the one that it was before.
     fn find(&self) -> Result<(Device, PathBuf, String, Vec<Mode>), Trouble> {
         let try_path = |path: &Path| {
-            let device = Device::with_path(path).map_err(|e| Trouble::of(path, &e))?;
+            let device = Device::with_path(path).map_err(|e| Trouble::of(path, e))?;
             let find::Probed { card, modes, is_piped } = find::probe(&device, path)?;
             Ok::<_, Trouble>(((device, path.to_path_buf(), card, modes), is_piped))
         };
@@ -182,7 +183,7 @@ impl V4lCamera {
                 // All plain ones were mute; that one was not, or longer ago.
                 Ok(_) => break,
                 // A board has nodes of codecs and of cameras' metadata by the dozen; they are not what is amiss.
-                Err(e) if e.may_pass => problems.push(e.why),
+                Err(e) if e.may_pass => problems.push(format!("{:#}", e.why)),
                 Err(_) => {}
             }
         }
@@ -198,7 +199,7 @@ impl V4lCamera {
         }))
     }
 
-    fn lose(&mut self, reason: String) -> CaptureError {
+    fn lose(&mut self, reason: impl Into<Reason>) -> CaptureError {
         let open = self.open.take();
         match &open {
             Some(open) if !open.started => put_last(&mut self.mute, node_of(&open.path)),
@@ -213,7 +214,7 @@ impl V4lCamera {
             None => {}
         }
         let device = open.map_or_else(|| self.wanted.device.clone(), |open| open.path.display().to_string());
-        CaptureError::Lost { device, reason }
+        CaptureError::Lost { device, reason: reason.into() }
     }
 }
 
@@ -336,7 +337,7 @@ impl FrameSource for V4lCamera {
         // Newest wins: a few more looks than there are buffers, then what is there is new enough.
         let mut looks = 2 * BUFFERS;
         loop {
-            let Some(open) = &self.open else { return Err(self.lose("closed".into())) };
+            let Some(open) = &self.open else { return Err(self.lose("closed")) };
             let now_us = Monotonic.now_us();
             let shortest_us = if open.started { STALL_US } else { FIRST_FRAME_US };
             let patience_us = shortest_us.max(STALL_FRAMES * interval_us(&open.mode));
@@ -349,14 +350,14 @@ impl FrameSource for V4lCamera {
                 }
                 Ok(false) if Monotonic.now_us() >= until_us => return Ok(None),
                 Ok(false) => continue,
-                Err(e) => return Err(self.lose(e.to_string())),
+                Err(e) => return Err(self.lose(Reason::of(e))),
             }
             looks -= 1;
             match self.take(looks == 0) {
                 Ok(Taken::Frame(frame)) => return Ok(Some(frame)),
                 Ok(Taken::Skipped) if looks == 0 => return Ok(None),
                 Ok(Taken::Skipped) => {}
-                Err(e) => return Err(self.lose(e.to_string())),
+                Err(e) => return Err(self.lose(Reason::of(e))),
             }
         }
     }
@@ -393,12 +394,14 @@ mod tests {
     #[test]
     fn what_is_not_a_camera_is_refused_with_what_to_do() {
         match V4lCamera::new(wanted("/dev/null")).reopen() {
-            Err(CaptureError::Unusable(why)) => assert!(why.contains("/dev/null: not a camera"), "{why}"),
+            Err(CaptureError::Unusable(why)) => {
+                assert!(why.to_string().contains("/dev/null: not a camera"), "{why}");
+            }
             other => panic!("{other:?}"),
         }
         match V4lCamera::new(wanted("/nonexistent/video0")).reopen() {
             Err(CaptureError::Lost { reason, .. }) => {
-                assert!(reason.contains("no such camera; plug it in"), "{reason}");
+                assert!(reason.to_string().contains("no such camera; plug it in"), "{reason}");
             }
             other => panic!("what may be plugged in is waited for: {other:?}"),
         }
@@ -419,19 +422,17 @@ mod tests {
 
     #[test]
     fn the_systems_errors_are_explained() {
-        let explain = |code| find::explain(Path::new("/dev/video0"), &io::Error::from_raw_os_error(code));
+        let explain =
+            |code| find::explain(Path::new("/dev/video0"), io::Error::from_raw_os_error(code)).to_string();
         assert!(explain(libc::EACCES).contains("usermod -aG video"));
         assert!(explain(libc::EPERM).contains("DeviceAllow"));
         assert!(explain(libc::EBUSY).contains("another program uses it"));
         assert!(explain(libc::ENODEV).contains("plug it in"));
         assert!(explain(libc::ENOTTY).contains("not a camera"));
         assert!(explain(libc::EPIPE).contains("media-ctl"));
-        let full = Trouble::of(Path::new("/dev/video2"), &io::Error::from_raw_os_error(libc::ENOSPC));
+        let full = Trouble::of(Path::new("/dev/video2"), io::Error::from_raw_os_error(libc::ENOSPC));
         assert!(full.is_bus_full && full.may_pass, "another camera may be unplugged");
-        assert!(
-            full.why.contains("USB bus has no room") && full.why.contains("format = \"mjpeg\""),
-            "{}",
-            full.why
-        );
+        let why = full.why.to_string();
+        assert!(why.contains("USB bus has no room") && why.contains("format = \"mjpeg\""), "{why}");
     }
 }

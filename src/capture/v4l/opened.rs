@@ -45,12 +45,11 @@ impl Open {
         wanted: Mode,
         is_named: bool,
     ) -> Result<Self, Trouble> {
-        let fail = |e: &io::Error| Trouble::of(&path, e);
+        let fail = |e: io::Error| Trouble::of(&path, e);
         let listed: Vec<_> =
             device.enum_formats().unwrap_or_default().iter().map(|f| f.fourcc.repr).collect();
         let fourcc = FourCC::new(&mode::listed_as(wanted.format, &listed));
-        let set =
-            device.set_format(&Format::new(wanted.width, wanted.height, fourcc)).map_err(|e| fail(&e))?;
+        let set = device.set_format(&Format::new(wanted.width, wanted.height, fourcc)).map_err(fail)?;
         let got = mode::from_fourcc(&set.fourcc.repr).filter(|got| !is_named || *got == wanted.format);
         let Some(format) = got.filter(|_| check_size(set.width as usize, set.height as usize).is_ok()) else {
             return Err(Trouble::lasting(format!(
@@ -73,7 +72,7 @@ impl Open {
         } else {
             set.stride.max(packed_stride(format, set.width as usize) as u32)
         };
-        let mut stream = Stream::with_buffers(device, Type::VideoCapture, BUFFERS).map_err(|e| fail(&e))?;
+        let mut stream = Stream::with_buffers(device, Type::VideoCapture, BUFFERS).map_err(fail)?;
         // Only so that no wait is endless: `next` is called when `poll` has said that a frame is there.
         stream.set_timeout(Duration::from_millis(100));
         // The crate's `next` gives back the buffer held before and takes a new one; it begins with holding buffer 0.
@@ -84,7 +83,7 @@ impl Open {
         });
         if let Err(e) = queued.and_then(|()| stream.start()) {
             close(stream);
-            return Err(fail(&e));
+            return Err(fail(e));
         }
         let (stream, alive_us) = (Some(stream), Monotonic.now_us());
         let usb_id = usb_id_of(&path, Path::new(SYSFS));

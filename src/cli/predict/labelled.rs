@@ -39,7 +39,7 @@ enum Looker {
 pub fn run(args: &Labelled) -> anyhow::Result<ExitCode> {
     let out = cli::output_file(&args.out, Some(&args.coco))?;
     cli::keep_input(&args.images, &args.out)?;
-    posewire::models::check_names(&args.models).map_err(|e| Usage(e.to_string()))?;
+    posewire::models::check_names(&args.models).map_err(|e| Usage(format!("{e:#}")))?;
     let truth = match GroundTruth::read(&args.coco, args.split.as_deref()) {
         Err(error @ LabelsError::Empty { .. }) => return Err(Usage(error.to_string()).into()),
         read => read?,

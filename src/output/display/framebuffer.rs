@@ -10,6 +10,7 @@ use std::path::Path;
 
 use super::{Canvas, FrameStamp, Surface};
 use crate::output::SinkError;
+use crate::reason::Reason;
 
 /// What `--display fb` is without a device.
 pub(super) const FIRST: &str = "/dev/fb0";
@@ -48,7 +49,7 @@ impl Framebuffer {
     /// As [`Self::open`].
     pub fn at(device: &Path, sys: &Path) -> Result<Self, SinkError> {
         let shown = device.display();
-        let fatal = |what: String| SinkError::Fatal(format!("--display fb: {shown}: {what}"));
+        let fatal = |why: Reason| SinkError::fatal(format_args!("--display fb: {shown}"), why);
         let file = File::options().write(true).open(device).map_err(|e| {
             fatal(match e.kind() {
                 io::ErrorKind::NotFound => {
@@ -58,12 +59,12 @@ impl Framebuffer {
                     "no permission; add yourself to its group (sudo usermod -aG video $USER) and log in again"
                         .into()
                 }
-                _ => e.to_string(),
+                _ => Reason::of(e),
             })
         })?;
         let attribute = |name: &str| {
             let path = sys.join(name);
-            fs::read_to_string(&path).map_err(|e| fatal(format!("{}: {e}", path.display())))
+            fs::read_to_string(&path).map_err(|e| fatal(Reason::of(e).within(path.display())))
         };
         let number = |text: &str| text.trim().parse::<usize>().ok();
         let has_pixels = |&(width, height): &(usize, usize)| width > 0 && height > 0;
@@ -71,18 +72,17 @@ impl Framebuffer {
         let visible = attribute("modes").ok().and_then(|m| mode_size(&m)).filter(has_pixels);
         let virtual_size = attribute("virtual_size")?;
         let whole = virtual_size.split_once(',').and_then(|(w, h)| Some((number(w)?, number(h)?)));
-        let (width, height) = visible
-            .or(whole)
-            .filter(has_pixels)
-            .ok_or_else(|| fatal(format!("size '{}' is none: is a screen attached?", virtual_size.trim())))?;
+        let (width, height) = visible.or(whole).filter(has_pixels).ok_or_else(|| {
+            fatal(format!("size '{}' is none: is a screen attached?", virtual_size.trim()).into())
+        })?;
         let bits = attribute("bits_per_pixel")?;
         let pixel = match bits.trim() {
             "16" => PixelBits::Rgb565,
             "32" => PixelBits::Xrgb8888,
             other => {
-                return Err(fatal(format!(
-                    "{other} bits a pixel; 16 and 32 are supported (fbset -depth 32)"
-                )));
+                return Err(fatal(
+                    format!("{other} bits a pixel; 16 and 32 are supported (fbset -depth 32)").into(),
+                ));
             }
         };
         let pixel_bytes = if pixel == PixelBits::Rgb565 { 2 } else { 4 };
@@ -121,7 +121,7 @@ impl Surface for Framebuffer {
                 }
             }
             write_all_at(&mut self.file, &self.row, y as u64 * self.stride)
-                .map_err(|e| SinkError::Retry(format!("{}: {e}", self.name)))?;
+                .map_err(|e| SinkError::retry(&self.name, Reason::of(e)))?;
         }
         Ok(())
     }

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use super::{Canvas, FrameStamp, Surface};
 use crate::files;
 use crate::output::SinkError;
+use crate::reason::Reason;
 
 /// Pictures no larger than this many pixels a side: a preview, not an archive.
 const LONGEST_SIDE: usize = 1280;
@@ -33,7 +34,8 @@ impl PngFiles {
     /// # Errors
     /// [`SinkError::Fatal`] where that cannot be done.
     pub fn open(path: &Path) -> Result<Self, SinkError> {
-        let fatal = |e: io::Error| SinkError::Fatal(format!("--display png:{}: {e}", path.display()));
+        let fatal =
+            |e: io::Error| SinkError::fatal(format_args!("--display png:{}", path.display()), Reason::of(e));
         let target = if path.extension().is_some_and(|e| e.eq_ignore_ascii_case("png")) {
             // A link stays; what it leads to is replaced.
             let file = files::followed(path);
@@ -69,7 +71,7 @@ impl Surface for PngFiles {
 
     fn show(&mut self, canvas: &Canvas, stamp: FrameStamp) -> Result<(), SinkError> {
         self.encoded.clear();
-        encode(canvas, &mut self.encoded).map_err(|e| SinkError::Fatal(format!("{}: {e}", self.name)))?;
+        encode(canvas, &mut self.encoded).map_err(|e| SinkError::fatal(&self.name, Reason::of(e)))?;
         let (to, write) = match &self.target {
             Target::Newest { file, beside } => {
                 (file, write_file(beside, &self.encoded).and_then(|()| fs::rename(beside, file)))
@@ -77,10 +79,10 @@ impl Surface for PngFiles {
             Target::Each { folder } => {
                 let file = folder.join(format!("{:06}.png", stamp.seq));
                 let written = write_file(&file, &self.encoded);
-                return written.map_err(|e| full(&file, &e));
+                return written.map_err(|e| full(&file, e));
             }
         };
-        write.map_err(|e| full(to, &e))
+        write.map_err(|e| full(to, e))
     }
 }
 
@@ -100,8 +102,9 @@ fn write_file(path: &Path, bytes: &[u8]) -> io::Result<()> {
     written
 }
 
-fn full(path: &Path, e: &io::Error) -> SinkError {
-    SinkError::Fatal(format!("{}: {e}; the pictures before it are kept", path.display()))
+fn full(path: &Path, e: io::Error) -> SinkError {
+    let words = "cannot be written; the pictures before it are kept";
+    SinkError::fatal(path.display(), Reason::new(words, e))
 }
 
 /// One canvas as PNG, compressed for speed: previews are looked at once.

@@ -8,6 +8,7 @@ use minifb::{Scale, ScaleMode, WindowOptions};
 
 use super::{Canvas, FrameStamp, Surface};
 use crate::output::SinkError;
+use crate::reason::Reason;
 
 /// How often the window looks for input while there is no picture: closing it should feel immediate.
 const TICK: Duration = Duration::from_millis(50);
@@ -15,7 +16,7 @@ const TICK: Duration = Duration::from_millis(50);
 /// `--display window`. The window belongs to one thread for its whole life, so it has one of its own.
 pub struct Window {
     pictures: Sender<Picture>,
-    thread: Option<JoinHandle<Result<(), String>>>,
+    thread: Option<JoinHandle<Result<(), Reason>>>,
 }
 
 struct Picture {
@@ -50,15 +51,15 @@ impl Window {
                     if !window.is_open() {
                         return Ok(());
                     }
-                    window.update_with_buffer(pixels, *width, *height).map_err(|e| e.to_string())?;
+                    window.update_with_buffer(pixels, *width, *height).map_err(Reason::of)?;
                 }
             })
-            .map_err(|e| SinkError::Fatal(format!("--display window: {e}")))?;
+            .map_err(|e| SinkError::fatal("--display window", Reason::of(e)))?;
         Ok(Self { pictures, thread: Some(thread) })
     }
 }
 
-fn create(width: usize, height: usize) -> Result<minifb::Window, String> {
+fn create(width: usize, height: usize) -> Result<minifb::Window, Reason> {
     let options = WindowOptions {
         resize: true,
         scale: Scale::X1,
@@ -66,7 +67,8 @@ fn create(width: usize, height: usize) -> Result<minifb::Window, String> {
         ..WindowOptions::default()
     };
     minifb::Window::new("Posewire", width, height, options).map_err(|e| {
-        format!("no window can be opened ({e}); is there a desktop (DISPLAY)? --display terminal and png:PATH need none")
+        let words = "no window can be opened; is there a desktop (DISPLAY)? --display terminal and png:PATH need none";
+        Reason::new(words, e)
     })
 }
 

@@ -15,8 +15,8 @@ mod messages;
 mod schemas;
 mod teller;
 
-use std::fmt::Display;
-use std::io::BufWriter;
+use std::error::Error;
+use std::io::{self, BufWriter};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -27,6 +27,7 @@ use self::file::{Channel, File};
 use super::display::PictureTap;
 use super::{Existing, Host, PoseSink, Predict, Sending, SinkError, tell_of_earlier};
 use crate::files::Replacement;
+use crate::reason::Reason;
 
 #[cfg(feature = "foxglove")]
 pub(super) use self::messages::Moment;
@@ -62,17 +63,18 @@ impl Mcap {
     /// # Errors
     /// [`SinkError::Fatal`] where it cannot be made.
     pub fn create(path: &Path, existing: Existing, options: McapOptions) -> Result<Self, SinkError> {
-        let fatal = |e: &dyn std::fmt::Display| {
-            SinkError::Fatal(format!("--mcap {}: cannot be created: {e}", path.display()))
+        let fatal = |e: io::Error| {
+            let what = format_args!("--mcap {}", path.display());
+            SinkError::fatal(what, Reason::new("cannot be created", e))
         };
-        let file = Replacement::create_alone(path).map_err(|e| fatal(&e))?.following(existing);
+        let file = Replacement::create_alone(path).map_err(fatal)?.following(existing);
         let library = concat!("posewire ", env!("CARGO_PKG_VERSION"));
-        let mut file = File::begin(BufWriter::new(file), library).map_err(|e| fatal(&e))?;
+        let mut file = File::begin(BufWriter::new(file), library).map_err(fatal)?;
         let mut channels = [None; Topic::ALL.len()];
         for topic in Topic::ALL {
             if topic.is_wanted(&options) {
                 let schema = topic.json_schema().to_string();
-                let channel = file.add(topic.name(), topic.schema(), &schema).map_err(|e| fatal(&e))?;
+                let channel = file.add(topic.name(), topic.schema(), &schema).map_err(fatal)?;
                 channels[topic as usize] = Some(channel);
             }
         }
@@ -81,20 +83,19 @@ impl Mcap {
     }
 
     /// Lets go of a file that gets no end: beside its place, as what stands there may be whole, if anything in it can be read.
-    fn cut_short(&self, file: Begun, why: &dyn Display) -> SinkError {
+    fn cut_short(&self, file: Begun, why: impl Into<Box<dyn Error + Send + Sync>>) -> SinkError {
         let name = &self.name;
         let is_readable = file.has_chunk();
         let (file, _) = file.into_inner().into_parts();
         let kept = is_readable.then(|| file.keep().ok()).flatten();
-        SinkError::Fatal(match kept {
+        let words = match kept {
             Some(path) => {
                 let path = path.display();
-                format!(
-                    "{name}: {why}; what was written before can be read in {path}: make room and start again"
-                )
+                format!("what was written before can be read in {path}: make room and start again")
             }
-            None => format!("{name}: {why}; nothing could be recorded: make room and start again"),
-        })
+            None => "nothing could be recorded: make room and start again".to_owned(),
+        };
+        SinkError::fatal(name, Reason::new(words, why))
     }
 }
 
@@ -108,10 +109,10 @@ impl PoseSink for Mcap {
         let (channels, sequence) = (self.channels, poses.seq as u32);
         let told = self.teller.tell(poses, now_us, &mut |topic, at, message| {
             let Some(channel) = channels[topic as usize] else { return Ok(()) };
-            file.write(channel, sequence, at.ns(), message).map_err(|e| SinkError::Fatal(e.to_string()))
+            file.write(channel, sequence, at.ns(), message).map_err(|e| SinkError::Fatal(Reason::of(e)))
         });
         match (told, self.file.take()) {
-            (Err(why), Some(file)) => Err(self.cut_short(file, &why)),
+            (Err(why), Some(file)) => Err(self.cut_short(file, why)),
             (told, file) => {
                 self.file = file;
                 told.map(|()| Sending::Sent)
@@ -127,11 +128,11 @@ impl PoseSink for Mcap {
         }
         let deadline = Instant::now() + within;
         if let Err(e) = file.finish() {
-            return Err(self.cut_short(file, &e));
+            return Err(self.cut_short(file, e));
         }
         let (mut file, _) = file.into_inner().into_parts();
         file.commit_within(deadline.saturating_duration_since(Instant::now()))
-            .map_err(|e| SinkError::Fatal(format!("{}: {e}", self.name)))?;
+            .map_err(|e| SinkError::fatal(&self.name, Reason::of(e)))?;
         tell_of_earlier(&self.name, &file);
         Ok(())
     }

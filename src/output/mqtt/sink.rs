@@ -12,6 +12,7 @@ use super::state::State;
 use crate::output::events::{Zones, write_event};
 use crate::output::jsonl::source_of;
 use crate::output::{Host, PoseSink, Sending, SinkError};
+use crate::reason::Reason;
 
 /// What the sink is told.
 #[derive(Clone, Default)]
@@ -54,7 +55,7 @@ impl Mqtt {
         }
         let state = State::new(zones);
         let client = Client::start(broker, &own_name, configs)
-            .map_err(|e| SinkError::Fatal(format!("--mqtt: no thread: {e}")))?;
+            .map_err(|e| SinkError::fatal("--mqtt", Reason::new("no thread", e)))?;
         client.tell_state(state.said().to_string());
         Ok(Self { name, state, client, host, health: Health::default(), line: Vec::new() })
     }

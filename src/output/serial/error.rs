@@ -1,6 +1,5 @@
 //! What stands in the way of a serial port, and what to do.
 
-use std::fmt::Write;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -155,18 +154,6 @@ impl PortError {
             _ => Self::Denied { group: group_of(&path, Path::new("/etc/group")), path },
         }
     }
-
-    /// All of it in a line, the source too, for a log.
-    pub(super) fn told(&self) -> String {
-        let mut told = self.to_string();
-        let mut source = std::error::Error::source(self);
-        while let Some(error) = source {
-            // Writing to a String cannot fail.
-            let _ = write!(told, ": {error}");
-            source = error.source();
-        }
-        told
-    }
 }
 
 fn names() -> Vec<PathBuf> {
@@ -193,11 +180,14 @@ fn listed(there_are: &[PathBuf]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::reason::Chain;
 
     #[test]
     fn what_the_system_says_becomes_what_to_do_and_what_is_not_known_is_told_once() {
         let told = |code| {
-            PortError::of_opening("/dev/ttyS9".into(), 9_600, io::Error::from_raw_os_error(code)).told()
+            let refused =
+                PortError::of_opening("/dev/ttyS9".into(), 9_600, io::Error::from_raw_os_error(code));
+            Chain(&refused).to_string()
         };
         for (code, begins) in [
             (libc::ENOENT, "/dev/ttyS9: there is no such port; "),
@@ -220,11 +210,11 @@ mod tests {
             is_console: true,
             is_debug_connector: false,
         };
-        let denied = |port| PortError::denied(port, "/dev/serial0".into()).told();
+        let denied = |port| PortError::denied(port, "/dev/serial0".into()).to_string();
         assert!(denied(Some(PortInfo { is_console: false, ..console.clone() })).contains("usermod"));
         let console = denied(Some(console));
         assert!(console.contains("login console") && !console.contains("usermod"), "{console}");
-        let fast = PortError::Missing { path: "/dev/ttyUSB0@fast".into(), there_are: Vec::new() }.told();
+        let fast = PortError::Missing { path: "/dev/ttyUSB0@fast".into(), there_are: Vec::new() }.to_string();
         assert!(fast.ends_with("a rate is digits, as in @115200, and after it at most ,rtscts"), "{fast}");
         let ports = |names: &[&str]| listed(&names.iter().map(PathBuf::from).collect::<Vec<_>>());
         assert_eq!(ports(&[]), "no serial port is plugged in");

@@ -12,6 +12,7 @@ use serial2::{FlowControl, SerialPort, Settings};
 use super::PortError;
 use super::lasting::{again, lasting_name, product_of};
 use super::ports::PortSpec;
+use crate::reason::Chain;
 
 /// Everything that one moment can put on the wire: HELLO, STATUS, every person and their place, and what happened.
 const BATCH_BYTES: usize = (2 * MAX_PERSONS + 2 + super::notices::A_BATCH) * MAX_PACKET;
@@ -196,7 +197,7 @@ impl Line {
                 self.reopen_at_us = now_us + self.reopen_wait_us;
                 self.reopen_wait_us = (2 * self.reopen_wait_us).min(REOPEN_LONGEST_US);
                 if self.is_news(&why) {
-                    log::warn!("{}; still looking for it", why.told());
+                    log::warn!("{}; still looking for it", Chain(&why));
                 }
                 false
             }

@@ -27,6 +27,7 @@ use pose_wire::{
 
 use super::events::Zones;
 use super::{Host, PoseSink, Predict, Sending, SinkError};
+use crate::reason::{Chain, Reason};
 use consumer::Consumer;
 use line::{Line, Progress, Room};
 use notices::Notices;
@@ -118,7 +119,8 @@ impl Serial {
     /// # Errors
     /// [`SinkError::Fatal`] where the port cannot be opened or cannot carry one pose of each person a second.
     pub fn open(options: SerialOptions, host: Arc<dyn Host>) -> Result<Self, SinkError> {
-        let open = |port: &PortSpec| Line::open(port, Duration::ZERO).map_err(|e| SinkError::Fatal(e.told()));
+        let open =
+            |port: &PortSpec| Line::open(port, Duration::ZERO).map_err(|e| SinkError::Fatal(Reason::of(e)));
         Self::on(open, options, host)
     }
 
@@ -129,7 +131,7 @@ impl Serial {
     pub fn open_or_wait(options: SerialOptions, host: Arc<dyn Host>) -> Result<Self, SinkError> {
         let open = |port: &PortSpec| {
             Ok(Line::open(port, Duration::ZERO).unwrap_or_else(|why| {
-                log::warn!("{}; waiting for it (--no-wait ends instead)", why.told());
+                log::warn!("{}; waiting for it (--no-wait ends instead)", Chain(&why));
                 Line::waited_for(port, Duration::ZERO, &why)
             }))
         };
@@ -142,7 +144,7 @@ impl Serial {
         host: Arc<dyn Host>,
     ) -> Result<Self, SinkError> {
         let name = format!("serial {}@{}", options.port.path.display(), options.port.baud);
-        let pace = Pace::new(&options).map_err(|e| SinkError::Fatal(format!("{name}: {e}")))?;
+        let pace = Pace::new(&options).map_err(|e| SinkError::fatal(&name, Reason::of(e)))?;
         let line = open(&options.port)?;
         if let Some(hint) = port_at(&options.port.path).and_then(|port| port.hint()) {
             log::warn!("{name}: {hint}");
@@ -303,7 +305,7 @@ impl Serial {
 
     fn lost(&mut self, error: PortError) -> SinkError {
         self.counters.losses += 1;
-        SinkError::Retry(format!("{}; looking for it again", error.told()))
+        SinkError::Retry(Reason::new("looking for it again", error))
     }
 }
 
@@ -356,8 +358,8 @@ impl PoseSink for Serial {
         self.waiting = None;
         let seq = self.seq;
         self.seq = self.seq.wrapping_add(1);
-        let scale = scale_for(poses.width, poses.height)
-            .map_err(|e| SinkError::Fatal(format!("{}: {e}", self.name)))?;
+        let scale =
+            scale_for(poses.width, poses.height).map_err(|e| SinkError::fatal(&self.name, Reason::of(e)))?;
         self.line.begin();
         self.heartbeat(now_us);
         let at = Emission { seq, sent_at_us: now_us, persons: self.persons, scale };
@@ -406,7 +408,7 @@ impl PoseSink for Serial {
                 // Nobody looks for it any more, and everything before it is sent.
                 Err(e) => {
                     self.counters.losses += 1;
-                    log::warn!("{}: {}", self.name, e.told());
+                    log::warn!("{}: {}", self.name, Chain(&e));
                 }
             }
         }

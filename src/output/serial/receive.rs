@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use super::PortError;
 use super::line::Line;
 use super::ports::PortSpec;
+use crate::reason::Chain;
 
 /// How long [`ReceivePort::receive`] waits: short enough to notice Ctrl-C, long enough to sleep in between.
 const WAIT: Duration = Duration::from_millis(20);
@@ -43,7 +44,7 @@ impl ReceivePort {
         }
         self.line.read(to, now_us).unwrap_or_else(|error| {
             self.losses += 1;
-            log::warn!("{}; looking for it again", error.told());
+            log::warn!("{}; looking for it again", Chain(&error));
             0
         })
     }

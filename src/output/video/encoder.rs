@@ -12,6 +12,7 @@ use crossbeam_channel::{Receiver, RecvTimeoutError, SendTimeoutError, Sender, bo
 
 use super::pace::FrameRate;
 use crate::child_process::{gone_within, set_apart};
+use crate::reason::Reason;
 use crate::stderr_tail::StderrTail;
 
 /// An encoder that takes no picture for so long hangs.
@@ -37,7 +38,7 @@ impl Codec {
     ///
     /// # Errors
     /// It is not installed, or has neither.
-    pub fn of(program: &str) -> Result<Self, String> {
+    pub fn of(program: &str) -> Result<Self, Reason> {
         let asked = Command::new(program)
             .args(["-hide_banner", "-v", "error", "-encoders"])
             .stdin(Stdio::null())
@@ -47,7 +48,7 @@ impl Codec {
                 ErrorKind::NotFound => {
                     "a video is made by ffmpeg, which is not installed: sudo apt install ffmpeg".into()
                 }
-                _ => format!("ffmpeg cannot be started: {e}"),
+                _ => Reason::new("ffmpeg cannot be started", e),
             })?;
         let text = String::from_utf8_lossy(&asked.stdout);
         let has = |name| text.lines().any(|line| line.split_whitespace().nth(1) == Some(name));

@@ -18,6 +18,7 @@ use self::playable::is_playable;
 use super::display::{Canvas, FrameStamp, Surface};
 use super::{Existing, SinkError, tell_of_earlier};
 use crate::files::Replacement;
+use crate::reason::Reason;
 
 /// How long a program that has only been started may take to open its file, however short the time is.
 const BEGUN_WITHIN: Duration = Duration::from_secs(5);
@@ -38,10 +39,8 @@ fn container_of(path: &Path) -> Result<&'static str, SinkError> {
     let container =
         CONTAINERS.into_iter().find(|(known, _)| *known == ending).map(|(_, container)| container);
     container.ok_or_else(|| {
-        SinkError::Fatal(format!(
-            "--video {}: its name says no kind of video: end it with .mp4, .mov, .mkv or .avi",
-            path.display()
-        ))
+        let why = "its name says no kind of video: end it with .mp4, .mov, .mkv or .avi";
+        SinkError::fatal(format_args!("--video {}", path.display()), why)
     })
 }
 
@@ -109,18 +108,17 @@ impl Video {
         program: &str,
     ) -> Result<Self, SinkError> {
         let name = format!("video {}", path.display());
-        let fatal = |what: &dyn std::fmt::Display| SinkError::Fatal(format!("--{name}: {what}"));
+        let fatal = |why: Reason| SinkError::fatal(format_args!("--{name}"), why);
         let container = container_of(path)?;
-        let codec = Codec::of(program).map_err(|e| fatal(&e))?;
-        let file =
-            Replacement::create_alone(path).map_err(|e| fatal(&format_args!("cannot be created: {e}")))?;
+        let codec = Codec::of(program).map_err(fatal)?;
+        let file = Replacement::create_alone(path).map_err(|e| fatal(Reason::new("cannot be created", e)))?;
         let (path, program) = (path.to_owned(), program.into());
         let (file, film) = (Some(file.following(existing)), None);
         Ok(Self { name, path, existing, file, options, program, codec, container, film, is_cut_short: false })
     }
 
-    fn fatal(&self, what: &dyn std::fmt::Display) -> SinkError {
-        SinkError::Fatal(format!("{}: {what}", self.name))
+    fn fatal(&self, why: impl Into<Reason>) -> SinkError {
+        SinkError::fatal(&self.name, why)
     }
 
     /// What it means that a film gets no more pictures. What can be played of it is kept: it cannot be made again.
@@ -129,25 +127,25 @@ impl Video {
         self.film = None;
         let container = self.container;
         let is_kept = |file: &mut Replacement| is_playable(file.written_to(), container).unwrap_or(false);
-        let Some(mut file) = self.file.take_if(is_kept) else { return self.fatal(&ended.why) };
+        let Some(mut file) = self.file.take_if(is_kept) else { return self.fatal(&*ended.why) };
         let is_old_kept = ended.left != Left::Film && self.would_replace();
         if ended.left == Left::Failed || is_old_kept {
             let old = if is_old_kept { ", the old one in its place" } else { "" };
             return match file.keep() {
-                Ok(beside) => self.fatal(&format_args!(
+                Ok(beside) => self.fatal(format!(
                     "{}; what there is of the new video stays in {}{old}",
                     ended.why,
                     beside.display()
                 )),
-                Err(e) => self.fatal(&e),
+                Err(e) => self.fatal(Reason::of(e)),
             };
         }
         if let Err(e) = file.commit_within(SYNC_WITHIN) {
-            return self.fatal(&e);
+            return self.fatal(Reason::of(e));
         }
         tell_of_earlier(&self.name, &file);
         self.is_cut_short = true;
-        SinkError::Closed(format!("{}, and the video ends there", ended.why))
+        SinkError::Closed(format!("{}, and the video ends there", ended.why).into())
     }
 
     /// Whether an earlier film would be gone once this one is in its place. A service keeps its earlier ones.
@@ -174,7 +172,7 @@ impl Video {
         };
         let path = self.file.as_ref().map_or(&*self.path, Replacement::written_to);
         let encoder = Encoder::start(&film, path)
-            .map_err(|e| self.fatal(&format_args!("ffmpeg cannot be started: {e}")))?;
+            .map_err(|e| self.fatal(Reason::new("ffmpeg cannot be started", e)))?;
         Ok(Running { encoder, pace: Pace::new(rate, frames), rate, size_px, owed: 0 })
     }
 }
@@ -256,7 +254,7 @@ impl Surface for Video {
                 let why = self.cut_short(&ended);
                 if matches!(why, SinkError::Closed(_)) {
                     // To whoever ends a sink it is an end like any other.
-                    log::warn!("{}: {why}", self.name);
+                    log::warn!("{}: {why:#}", self.name);
                 }
                 return Err(why);
             }
@@ -264,15 +262,15 @@ impl Surface for Video {
         let Some(mut file) = self.file.take() else { return Ok(()) };
         if !is_whole && self.would_replace() {
             // Whether it will be whole is not known yet, and the one that is there would be lost.
-            let beside = file.keep().map_err(|e| self.fatal(&e))?;
-            return Err(self.fatal(&format_args!(
+            let beside = file.keep().map_err(|e| self.fatal(Reason::of(e)))?;
+            return Err(self.fatal(format!(
                 "ffmpeg is still writing the end of the new video, which stays in {}; the old one stays in its place",
                 beside.display()
             )));
         }
         // One limit for both; and of what ffmpeg still writes the disk has not everything in any case.
         let left = if is_whole { deadline.saturating_duration_since(Instant::now()) } else { Duration::ZERO };
-        file.commit_within(left).map_err(|e| self.fatal(&e))?;
+        file.commit_within(left).map_err(|e| self.fatal(Reason::of(e)))?;
         tell_of_earlier(&self.name, &file);
         // What there was no room for to the end is not in the film.
         let (frames, rate) = (film.pace.taken() - u64::from(film.owed), film.rate);

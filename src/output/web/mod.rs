@@ -37,6 +37,7 @@ use self::told::Told;
 use super::display::{DisplayStyle, PictureTap};
 use super::events::Zones;
 use super::{Host, PoseSink, Predict, Sending, SinkError};
+use crate::reason::Reason;
 pub use page_server::{MAX_CLIENTS, ServeError};
 
 /// How often the page is told how the tracker is, microseconds.
@@ -100,7 +101,7 @@ impl Web {
         });
         let paths = server::paths(&shared, pictures.is_some(), style);
         let server = Server::open(address, paths, server::THERE_ARE)
-            .map_err(|error| SinkError::Fatal(error.to_string()))?;
+            .map_err(|error| SinkError::Fatal(Reason::of(error)))?;
         info!("web preview: {}", server.link());
         let what = if pictures.is_some() { "the poses and the camera's pictures" } else { "the poses" };
         if let Some(warning) = server.warning(what) {

@@ -37,7 +37,7 @@ fn a_port_in_use_is_refused_to_a_second_program_until_the_first_one_leaves() {
     let pty = Pty::open();
     let (mut serial, host) = open(&pty.path);
     let refused = |what: Result<(), SinkError>| match what {
-        Err(SinkError::Fatal(text)) => text,
+        Err(SinkError::Fatal(why)) => format!("{why:#}"),
         other => panic!("{other:?}"),
     };
     let told = refused(Serial::open(options(&pty.path, 921_600), host.clone()).map(|_| ()));
@@ -66,7 +66,7 @@ fn a_port_that_goes_away_is_found_again_under_its_name() {
 
     let mut now_us = FRAME_US;
     let error = serial.send(&pose_frame(1, 1, now_us), now_us).unwrap_err();
-    assert!(matches!(&error, SinkError::Retry(text) if text.contains("lost")), "{error:?}");
+    assert!(matches!(&error, SinkError::Retry(text) if format!("{text:#}").contains("lost")), "{error:?}");
     for _ in 0..30 {
         now_us += 100_000;
         assert!(serial.is_away(), "an Ok in between is no sign of life");
@@ -92,7 +92,7 @@ fn a_port_that_is_none_is_refused_with_what_to_do() {
     let refused = |path: &str| {
         let host = Arc::new(FakeHost::default());
         match Serial::open(options(path.as_ref(), 921_600), host).map(|_| ()) {
-            Err(SinkError::Fatal(text)) => text,
+            Err(SinkError::Fatal(why)) => format!("{why:#}"),
             other => panic!("{other:?}"),
         }
     };

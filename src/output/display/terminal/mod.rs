@@ -18,6 +18,7 @@ use crossterm::terminal;
 
 use super::{Canvas, FrameStamp, Status, Surface};
 use crate::output::SinkError;
+use crate::reason::Reason;
 use answers::{Graphics, Keys, QUESTION};
 use cells::{Grid, Inks, paint};
 use graphics::{MAX_PX, Pictures};
@@ -137,7 +138,7 @@ impl Terminal {
         #[cfg(unix)]
         if kind != Kind::Lines {
             signal_hook::flag::register(signal_hook::consts::SIGTSTP, Arc::clone(&is_suspended)).map_err(
-                |e| SinkError::Fatal(format!("--display terminal: cannot listen for signals: {e}")),
+                |e| SinkError::fatal("--display terminal", Reason::new("cannot listen for signals", e)),
             )?;
         }
         Ok(Self {
@@ -220,7 +221,7 @@ impl Terminal {
         }
         .map_err(|e: io::Error| match e.kind() {
             io::ErrorKind::BrokenPipe => SinkError::Closed("the terminal is gone".into()),
-            _ => SinkError::Retry(format!("terminal: {e}")),
+            _ => SinkError::retry("terminal", Reason::of(e)),
         })
     }
 
@@ -323,7 +324,7 @@ impl Surface for Terminal {
 
     fn size_px(&mut self, image_px: [usize; 2]) -> Result<[usize; 2], SinkError> {
         self.image_px = image_px;
-        let (columns, rows) = size().map_err(|e| SinkError::Retry(format!("terminal: {e}")))?;
+        let (columns, rows) = size().map_err(|e| SinkError::retry("terminal", Reason::of(e)))?;
         let picture = self.layout(columns, rows).picture;
         let size_px = match &self.fine {
             Some(fine) => fine.size_px(picture, image_px),
@@ -365,7 +366,7 @@ impl Surface for Terminal {
         let has_to_say = self.has_picture || self.opened.elapsed() > PATIENCE;
         if has_to_say && self.idled.elapsed() >= IDLE_INTERVAL {
             self.idled = Instant::now();
-            self.draw(inks).map_err(|e| SinkError::Retry(format!("terminal: {e}")))?;
+            self.draw(inks).map_err(|e| SinkError::retry("terminal", Reason::of(e)))?;
         }
         Ok(())
     }
