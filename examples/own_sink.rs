@@ -12,7 +12,6 @@ use posewire::clock::Monotonic;
 use posewire::output::{PoseSink, Predict, Sending, SinkError};
 use posewire::pipeline::{Options, Parts, Pipeline, Timed};
 use posewire::reason::Chain;
-use posewire::telemetry::Telemetry;
 use posewire::{Config, Tracker};
 
 /// Greets each person once.
@@ -62,7 +61,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         }),
         sinks: vec![Box::new(Greeter::default())],
         clock: Arc::new(Monotonic),
-        telemetry: Arc::new(Telemetry::default()),
+        session: Arc::default(),
     };
     let mut pipeline = Pipeline::start(parts, Options { frames: None, lossless: true })?;
     pipeline.wait(Duration::from_secs(60));

@@ -10,13 +10,17 @@
 
 mod capture_thread;
 pub mod faults;
+mod health;
 mod host;
 mod infer_thread;
 mod patience;
+mod session;
 mod sink_thread;
 pub mod supervisor;
 mod timed;
 
+pub use health::Health;
+pub use session::{Session, SourceKind, SourceState};
 pub use timed::Timed;
 
 use std::sync::Arc;
@@ -132,8 +136,8 @@ pub struct Parts {
     pub sinks: Vec<Box<dyn PoseSink>>,
     /// The clock that stamps the source's frames.
     pub clock: Arc<dyn Clock>,
-    /// Where times and counts go.
-    pub telemetry: Arc<Telemetry>,
+    /// What they share with their sinks.
+    pub session: Arc<Session>,
 }
 
 /// How a pipeline runs.
@@ -148,8 +152,8 @@ pub struct Options {
 
 /// What the threads of one pipeline share.
 pub struct Shared {
-    /// Where times and counts go.
-    pub telemetry: Arc<Telemetry>,
+    /// What they share with sinks.
+    pub session: Arc<Session>,
     clock: Arc<dyn Clock>,
     options: Options,
     stop: AtomicBool,
@@ -159,14 +163,19 @@ pub struct Shared {
 }
 
 impl Shared {
+    /// Where times and counts go.
+    pub fn telemetry(&self) -> &Telemetry {
+        &self.session.telemetry
+    }
+
     fn stopping(&self) -> bool {
         self.stop.load(Ordering::Acquire)
     }
 
     /// Grows while the pipeline works: with every processed frame and every look for a lost source.
     pub fn progress(&self) -> u64 {
-        self.telemetry.count(Count::Processed)
-            + self.telemetry.count(Count::Bad)
+        self.telemetry().count(Count::Processed)
+            + self.telemetry().count(Count::Bad)
             + self.searches.load(Ordering::Relaxed)
     }
 }
@@ -198,7 +207,7 @@ impl Pipeline {
     /// The system has no room for another thread; those already started end.
     pub fn start(parts: Parts, options: Options) -> std::io::Result<Self> {
         let shared = Arc::new(Shared {
-            telemetry: parts.telemetry,
+            session: parts.session,
             clock: parts.clock,
             options,
             stop: AtomicBool::new(false),
@@ -330,7 +339,7 @@ fn hand_over<T>(sender: &Sender<T>, mut value: T, shared: &Shared, lost: Count) 
         match sender.send(value, TICK) {
             Sent::Delivered => return true,
             Sent::Displaced => {
-                shared.telemetry.add(lost, 1);
+                shared.telemetry().add(lost, 1);
                 return true;
             }
             Sent::Closed => return false,

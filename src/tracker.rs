@@ -13,7 +13,7 @@ use arrayvec::ArrayVec;
 use log::warn;
 use pose::{BoxPx, Forecast, Keypoints, MAX_PERSONS, Pose, PoseFrame, TrackedPerson};
 
-pub use load::{LoadError, Networks, temporal_model};
+pub use load::{EngineCard, LoadError, Networks, temporal_model};
 pub use still::Stills;
 
 use self::searcher::Searcher;
@@ -22,7 +22,7 @@ use crate::infer::InferError;
 use crate::keypoints::{KeypointError, KeypointNet};
 use crate::metres::Metres;
 use crate::picture::{DecodeError, Decoder, Frame, Part, Picture, PixelFormat};
-use crate::telemetry::{EngineCard, Stage};
+use crate::telemetry::Stage;
 use crate::temporal::{Observation, TemporalModel};
 use crate::track::{Assignment, Crop, Crops, Identities, IdentityRules, Origin, is_strip_at_edge};
 

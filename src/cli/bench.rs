@@ -22,10 +22,10 @@ use posewire::infer::Engine;
 use posewire::output::serial::{PortSpec, Serial, SerialOptions};
 use posewire::output::{PoseSink, Predict};
 use posewire::pipeline::supervisor::{NoNotify, supervise};
-use posewire::pipeline::{Options, Parts, Pipeline};
+use posewire::pipeline::{Options, Parts, Pipeline, Session};
 use posewire::progress::Progress;
 use posewire::telemetry::alloc::Allocations;
-use posewire::telemetry::{Histogram, Stage, Summary, Telemetry, board};
+use posewire::telemetry::{Histogram, Stage, Summary, board};
 use posewire::{files, infer, models};
 
 use cable::Cable;
@@ -137,9 +137,9 @@ fn next(args: &Args, report: &Report) -> String {
 
 /// The whole of it, in real time; fills in what the networks alone do not say.
 fn pipeline(args: &Args, report: &mut Report, progress: &Progress) -> anyhow::Result<()> {
-    let telemetry = Arc::new(Telemetry::default());
+    let session = Arc::new(Session::default());
     let cable = Cable::open(BAUD).context("cannot open a pseudo-terminal")?;
-    let parts = parts(args, &cable, &telemetry)?;
+    let parts = parts(args, &cable, &session)?;
     let started = Instant::now();
     let pipeline = Pipeline::start(parts, Options::default()).context("cannot start a thread")?;
 
@@ -147,7 +147,7 @@ fn pipeline(args: &Args, report: &mut Report, progress: &Progress) -> anyhow::Re
     let ended = AtomicBool::new(false);
     let (outcome, measured) = std::thread::scope(|scope| {
         let timer = scope.spawn(|| {
-            let measured = measure(args.seconds, started, &cable, &telemetry, &ended, progress);
+            let measured = measure(args.seconds, started, &cable, &session, &ended, progress);
             stop.store(true, Ordering::Release);
             measured
         });
@@ -168,10 +168,10 @@ fn pipeline(args: &Args, report: &mut Report, progress: &Progress) -> anyhow::Re
     }
     report.measured = Some(measured.lasted);
     report.first_pose = measured.first_pose;
-    report.stages = Stage::ALL.map(|stage| (stage.name(), telemetry.times(stage)));
-    report.frames = telemetry.times(Stage::Temporal).count;
-    report.health = Some(telemetry.health());
-    report.source_fps = telemetry.source_rate_hz();
+    report.stages = Stage::ALL.map(|stage| (stage.name(), session.telemetry.times(stage)));
+    report.frames = session.telemetry.times(Stage::Temporal).count;
+    report.health = Some(session.health());
+    report.source_fps = session.source.rate_hz();
     report.allocations = measured.allocations;
     report.to_wire = measured.latency;
     report.wire_us = (measured.bytes_per_moment * 10.0 * 1e6 / f64::from(BAUD)) as u64;
@@ -181,7 +181,7 @@ fn pipeline(args: &Args, report: &mut Report, progress: &Progress) -> anyhow::Re
 }
 
 /// The clip, the networks as configured but for `--model`, and a serial port at the other end of `cable`.
-fn parts(args: &Args, cable: &Cable, telemetry: &Arc<Telemetry>) -> anyhow::Result<Parts> {
+fn parts(args: &Args, cable: &Cable, session: &Arc<Session>) -> anyhow::Result<Parts> {
     let source = match &args.replay {
         Some(path) => SourceConfig::Replay { path: path.clone(), no_drop: false },
         None => SourceConfig::Synthetic {
@@ -207,10 +207,10 @@ fn parts(args: &Args, cable: &Cable, telemetry: &Arc<Telemetry>) -> anyhow::Resu
         with_place: false,
         events: None,
     };
-    let serial: Box<dyn PoseSink> = Box::new(Serial::open(options, telemetry.clone())?);
-    let rate_told = telemetry.clone();
+    let serial: Box<dyn PoseSink> = Box::new(Serial::open(options, session.clone())?);
+    let rate_told = session.clone();
     let notice: Notice = Box::new(move |seen| {
-        rate_told.set_source_rate_hz(seen.fps);
+        rate_told.source.set_rate_hz(seen.fps);
         Ok(())
     });
     Ok(Parts {
@@ -219,13 +219,13 @@ fn parts(args: &Args, cable: &Cable, telemetry: &Arc<Telemetry>) -> anyhow::Resu
             &config,
             Default::default(),
             clock.clone(),
-            telemetry.clone(),
+            session.clone(),
             None,
             None,
         ),
         sinks: vec![serial],
         clock,
-        telemetry: telemetry.clone(),
+        session: session.clone(),
     })
 }
 
@@ -245,17 +245,17 @@ fn measure(
     seconds: u64,
     started: Instant,
     cable: &Cable,
-    telemetry: &Telemetry,
+    session: &Session,
     ended: &AtomicBool,
     progress: &Progress,
 ) -> Measured {
     progress.at(format_args!("waiting for the first pose"));
     let first_pose = cable.wait_for_pose(Duration::from_secs(20), ended).map(|at| at - started);
     sleep_until(WARM_UP, ended, |_| progress.at(format_args!("warming up")));
-    telemetry.reset_times();
+    session.telemetry.reset_times();
     cable.reset();
     let lasted = sleep_until(Duration::from_secs(seconds), ended, |passed| {
-        let fps = telemetry.health().fps;
+        let fps = session.health().fps;
         progress.at(format_args!("measuring: {} of {seconds} s, {fps:.1} fps", passed.as_secs()));
     });
     Measured {
@@ -264,7 +264,7 @@ fn measure(
         resident_bytes: board::resident_bytes(),
         latency: cable.latency(),
         bytes_per_moment: cable.bytes_per_moment(),
-        allocations: telemetry.allocations(),
+        allocations: session.telemetry.allocations(),
     }
 }
 
@@ -330,7 +330,7 @@ fn networks(args: &Args, progress: &Progress) -> anyhow::Result<Vec<Network>> {
 #[cfg(test)]
 mod tests {
     use clap::Parser;
-    use posewire::telemetry::Health;
+    use posewire::pipeline::Health;
 
     use super::*;
 

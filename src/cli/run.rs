@@ -28,8 +28,7 @@ use posewire::output::video::SourceRate;
 use posewire::picture::Turn;
 use posewire::pipeline::faults::{Faults, FaultyTracker};
 use posewire::pipeline::supervisor::{Outcome, supervise};
-use posewire::pipeline::{Factory, Options, Parts, Pipeline, PoseTracker, Timed};
-use posewire::telemetry::Telemetry;
+use posewire::pipeline::{Factory, Options, Parts, Pipeline, PoseTracker, Session, Timed};
 use posewire::tracker::Tracker;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 use signal_hook::iterator::Signals;
@@ -134,24 +133,24 @@ fn parts(
     no_drop: &str,
     stop: &Arc<AtomicBool>,
 ) -> anyhow::Result<Option<Parts>> {
-    let telemetry = Arc::new(Telemetry::default());
+    let session = Arc::new(Session::default());
     let clock: Arc<dyn Clock> = Arc::new(Monotonic);
     let source = source::choose(config, notify::is_service(), no_drop)?;
-    telemetry.set_source_kind(source.kind());
+    session.source.set_kind(source.kind());
     let outputs = Outputs::of(config);
     let tap = outputs.show_pictures(config).then(PictureTap::default);
     let source_rate = SourceRate::default();
     let rate = source_rate.clone();
-    let told = telemetry.clone();
+    let told = session.clone();
     let turn = Turn { quarters: config.source.rotate.quarters(), mirror: config.source.mirror };
     let (lenses, lens) = (lens::Lenses::open(config)?, Lens::turned(turn));
-    let (watched, seen_by, rate_told) = (telemetry.clone(), lens.clone(), telemetry.clone());
+    let (watched, seen_by, rate_told) = (session.clone(), lens.clone(), session.clone());
     let Some(readers) = pipes::wait_for_readers(&outputs, stop) else { return Ok(None) };
     let sinks = Opener {
         config,
         outputs,
         faults,
-        telemetry: telemetry.clone(),
+        session: session.clone(),
         tap: tap.clone(),
         source_rate,
         stop: stop.clone(),
@@ -162,17 +161,17 @@ fn parts(
             // Not before the first frame: until then a stream does not say its rate.
             let notice = move |seen: &Seen| {
                 let _ = rate.set(seen.fps);
-                rate_told.set_source_rate_hz(seen.fps);
+                rate_told.source.set_rate_hz(seen.fps);
                 Ok(())
             };
             let source = Box::new(Noticed::new(source, Box::new(notice)));
             let source = lenses.watch(source, seen_by, watched);
             Ok(if turn.is_none() { source } else { Box::new(Turned::new(source, turn)) })
         }),
-        tracker: tracker(config, faults, clock.clone(), telemetry.clone(), tap, Some(lens)),
+        tracker: tracker(config, faults, clock.clone(), session.clone(), tap, Some(lens)),
         sinks: sinks.open()?,
         clock,
-        telemetry,
+        session,
     };
     drop(readers);
     Ok(Some(parts))
@@ -267,7 +266,7 @@ pub(super) fn tracker(
     config: &Config,
     faults: Faults,
     clock: Arc<dyn Clock>,
-    telemetry: Arc<Telemetry>,
+    session: Arc<Session>,
     tap: Option<PictureTap>,
     lens: Option<Lens>,
 ) -> Factory<Box<dyn PoseTracker>> {
@@ -284,7 +283,7 @@ pub(super) fn tracker(
             }
             None => tracker,
         };
-        telemetry.set_engine(tracker.card().clone());
+        session.set_engine(tracker.card().clone());
         let timed = Timed::new(tracker, clock, tap);
         Ok(if faults.has_infer() { Box::new(FaultyTracker::new(timed, faults)) } else { Box::new(timed) })
     })

@@ -44,7 +44,7 @@ fn pass_on(source: &mut dyn FrameSource, to_infer: &Sender<Frame>, shared: &Shar
                     return Ok(());
                 }
                 let made = alloc::of_this_thread();
-                shared.telemetry.add_allocations(made - allocated);
+                shared.telemetry().add_allocations(made - allocated);
                 allocated = made;
             }
             Ok(None) => watch.note_none(source),
@@ -93,15 +93,15 @@ impl<'a> Watch<'a> {
     fn count(&mut self, counters: SourceCounters) {
         let overtaken = counters.overtaken - self.counted.overtaken;
         let damaged = counters.damaged - self.counted.damaged;
-        self.shared.telemetry.add(Count::Displaced, overtaken);
-        self.shared.telemetry.add(Count::Bad, damaged);
+        self.shared.telemetry().add(Count::Displaced, overtaken);
+        self.shared.telemetry().add(Count::Bad, damaged);
         self.counted = counters;
         self.left_out += overtaken + damaged;
     }
 
     /// A frame has come, number `seq`.
     fn note_frame(&mut self, source: &dyn FrameSource, seq: u64) {
-        let telemetry = &self.shared.telemetry;
+        let telemetry = self.shared.telemetry();
         // Of a source that was waited for at the start these are the first.
         if self.is_lost && self.expected_seq.is_some() {
             log::info!("{}: frames again", source.info().name);
@@ -112,7 +112,7 @@ impl<'a> Watch<'a> {
             self.patience.note(interval);
         }
         self.is_lost = false;
-        telemetry.set_source_up(true);
+        self.shared.session.source.set_up(true);
         telemetry.add(Count::Captured, 1);
         // A source that was opened again counts from 0: no gap.
         let gap = self.expected_seq.map_or(0, |expected| seq.saturating_sub(expected));
@@ -129,8 +129,8 @@ impl<'a> Watch<'a> {
         } else if source.is_away() {
             // Not there yet, or lost: the source has said why.
             self.is_lost = true;
-            self.shared.telemetry.set_source_up(false);
-            self.shared.telemetry.add(Count::Losses, u64::from(has_begun));
+            self.shared.session.source.set_up(false);
+            self.shared.telemetry().add(Count::Losses, u64::from(has_begun));
         } else if source.is_pausing() {
             // To the watchdog a pause that the recording itself has is a sign of life.
             self.shared.searches.fetch_add(1, Ordering::Relaxed);
@@ -154,9 +154,9 @@ impl<'a> Watch<'a> {
         if mem::replace(&mut self.is_lost, true) {
             return;
         }
-        self.shared.telemetry.set_source_up(false);
+        self.shared.session.source.set_up(false);
         if self.expected_seq.is_some() {
-            self.shared.telemetry.add(Count::Losses, 1);
+            self.shared.telemetry().add(Count::Losses, 1);
             log::warn!("{reason}; looking for it, identities are kept");
         } else {
             log::warn!("{reason}; waiting for its first frame");

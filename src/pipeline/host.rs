@@ -1,13 +1,14 @@
-//! What sinks may ask of the tracker: [`Telemetry`] answers, in the words of [`crate::output`].
+//! What sinks may ask of the tracker: [`Session`] answers, in the words of [`crate::output`].
 
+use super::{Session, SourceKind};
 use crate::output::{Host, Source, StageTimes, Vitals};
-use crate::telemetry::{Count, SourceKind, Stage, Telemetry};
+use crate::telemetry::{Count, Stage};
 
-impl Host for Telemetry {
+impl Host for Session {
     fn vitals(&self) -> Vitals {
         let health = self.health();
         let mut vitals = Vitals {
-            uptime_ms: self.uptime().as_millis() as u64,
+            uptime_ms: self.telemetry.uptime().as_millis() as u64,
             frame_rate_hz: health.fps,
             age_us: health.age_us,
             frames_dropped: health.count(Count::Displaced) + health.count(Count::Missed),
@@ -16,7 +17,7 @@ impl Host for Telemetry {
             camera_errors: health.count(Count::Bad),
             temperature_c: health.temperature_c,
             throttled: health.throttled,
-            source: self.source(),
+            source: Host::source(self),
             ..Vitals::default()
         };
         if let Some(card) = self.engine() {
@@ -30,7 +31,7 @@ impl Host for Telemetry {
     }
 
     fn source(&self) -> Source {
-        match (self.source_kind(), self.is_source_up()) {
+        match (self.source.kind(), self.source.is_up()) {
             (SourceKind::File, _) => Source::Replay,
             (SourceKind::BuiltIn, _) => Source::BuiltIn,
             (SourceKind::Camera, true) => Source::Camera,
@@ -39,17 +40,17 @@ impl Host for Telemetry {
     }
 
     fn source_rate_hz(&self) -> Option<f32> {
-        self.source_rate_hz()
+        self.source.rate_hz()
     }
 
     fn is_built_in(&self, frame: u64) -> bool {
-        self.source_kind_of(frame) == SourceKind::BuiltIn
+        self.source.kind_of(frame) == SourceKind::BuiltIn
     }
 
     fn stages(&self) -> Vec<StageTimes> {
         let us = |ns: u64| u32::try_from(ns / 1_000).unwrap_or(u32::MAX);
         let told = |stage: Stage| {
-            let times = self.times(stage);
+            let times = self.telemetry.times(stage);
             StageTimes { name: stage.name(), p50_us: us(times.p50_ns), p99_us: us(times.p99_ns) }
         };
         Stage::ALL.map(told).to_vec()
@@ -66,7 +67,7 @@ mod tests {
 
     #[test]
     fn what_is_counted_is_told_under_its_own_name() {
-        let telemetry = Telemetry::default();
+        let session = Session::default();
         for (count, n) in [
             (Count::Displaced, 1),
             (Count::Missed, 2),
@@ -74,9 +75,9 @@ mod tests {
             (Count::Losses, 8),
             (Count::Bad, 16),
         ] {
-            telemetry.add(count, n);
+            session.telemetry.add(count, n);
         }
-        let told = telemetry.vitals();
+        let told = session.vitals();
         let counts = [told.frames_dropped, told.poses_dropped, told.camera_losses, told.camera_errors];
         assert_eq!(counts, [1 + 2, 4, 8, 16]);
     }

@@ -17,7 +17,8 @@ pub(super) fn run(
 ) -> Result<(), BoxError> {
     let mut tracker = factory()?;
     shared.tracker_ready.store(true, Ordering::Release);
-    let (telemetry, clock) = (&shared.telemetry, &shared.clock);
+    let Shared { session, clock, .. } = shared;
+    let telemetry = &session.telemetry;
     let mut processed = 0;
     let mut bad_in_a_row = 0_u32;
     let mut last_bad = None;
@@ -29,10 +30,10 @@ pub(super) fn run(
             Received::Timeout => continue,
             Received::Closed => break,
         };
-        let kind = telemetry.source_kind_of(frame.seq);
+        let kind = session.source.kind_of(frame.seq);
         // Whoever is before the camera is nobody of the built-in clip.
         let is_other_source = last_kind.replace(kind).is_some_and(|last| last != kind);
-        if telemetry.take_reset() || is_other_source {
+        if session.take_reset() || is_other_source {
             tracker.reset();
         }
         let taken_at_us = clock.now_us();

@@ -137,7 +137,7 @@ impl<'a> Outlet<'a> {
         let flow = if self.falls_due(due, is_new) && self.has_fresh() {
             let flow = self.deliver(None);
             self.last_call = Instant::now();
-            self.shared.telemetry.add_allocations(alloc::of_this_thread() - self.allocated);
+            self.shared.telemetry().add_allocations(alloc::of_this_thread() - self.allocated);
             flow
         } else if self.last_call.elapsed() >= TICK {
             self.last_call = Instant::now();
@@ -211,7 +211,7 @@ impl<'a> Outlet<'a> {
             self.deliver(Some(room.at_us))?;
         }
         if self.room.is_some_and(|room| room.is_missed) {
-            self.shared.telemetry.add(Count::Unsent, 1);
+            self.shared.telemetry().add(Count::Unsent, 1);
         }
         ControlFlow::Continue(())
     }
@@ -222,7 +222,7 @@ impl<'a> Outlet<'a> {
         if self.shared.options.lossless {
             let _ = self.deliver(Some(room.at_us));
         } else if room.is_missed {
-            self.shared.telemetry.add(Count::Unsent, 1);
+            self.shared.telemetry().add(Count::Unsent, 1);
         }
     }
 
@@ -241,7 +241,8 @@ impl<'a> Outlet<'a> {
 
     /// Gives the newest poses to the sink; without loss, at `now_us`, or at their capture where that is `None`.
     fn deliver(&mut self, now_us: Option<i64>) -> ControlFlow<()> {
-        let Shared { clock, telemetry, options, .. } = self.shared;
+        let Shared { clock, session, options, .. } = self.shared;
+        let telemetry = &session.telemetry;
         let Some(Pending { delivery, is_given, has_waited, came_at_us }) = &mut self.newest else {
             return ControlFlow::Continue(());
         };
@@ -292,7 +293,7 @@ impl<'a> Outlet<'a> {
                 ControlFlow::Continue(())
             }
             Err(SinkError::Retry(reason)) => {
-                self.shared.telemetry.add(Count::SinkErrors, 1);
+                self.shared.telemetry().add(Count::SinkErrors, 1);
                 // Once when it begins: a port that stays away must not fill the log.
                 if self.errors_in_a_row == 0 {
                     log::warn!("{}: {reason:#}", self.sink.name());
@@ -306,7 +307,7 @@ impl<'a> Outlet<'a> {
                 ControlFlow::Break(())
             }
             Err(error @ SinkError::Fatal(_)) => {
-                self.shared.telemetry.add(Count::SinkErrors, 1);
+                self.shared.telemetry().add(Count::SinkErrors, 1);
                 self.failed = Some(error);
                 ControlFlow::Break(())
             }

@@ -3,8 +3,8 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use super::{Pipeline, PipelineError};
-use crate::telemetry::{Count, Health, board};
+use super::{Health, Pipeline, PipelineError};
+use crate::telemetry::{Count, board};
 
 /// From the signal to the end of every thread.
 pub const STOP_WITHIN: Duration = Duration::from_millis(500);
@@ -52,7 +52,8 @@ pub fn supervise(
     health_every: Option<Duration>,
     notify: &mut dyn Notify,
 ) -> Outcome {
-    let telemetry = pipeline.shared().telemetry.clone();
+    let session = pipeline.shared().session.clone();
+    let telemetry = &session.telemetry;
     let mut interval = (Instant::now(), telemetry.count(Count::Processed));
     let mut last_health = Instant::now();
     let mut progress = 0;
@@ -69,7 +70,7 @@ pub fn supervise(
         let processed = telemetry.count(Count::Processed);
         telemetry.close_interval(processed - interval.1, interval.0.elapsed().as_secs_f32(), board::read());
         interval = (Instant::now(), processed);
-        let health = telemetry.health();
+        let health = session.health();
         if pipeline.shared().progress() != progress {
             progress = pipeline.shared().progress();
             notify.alive(&health);

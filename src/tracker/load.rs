@@ -21,6 +21,17 @@ pub enum LoadError {
     Decoder(#[from] DecodeError),
 }
 
+/// What runs the networks, said once when they are loaded.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct EngineCard {
+    /// Engine and kernels: `int8 avx512-vnni`.
+    pub engine: String,
+    /// SHA-256 of the keypoint model.
+    pub model_sha256: [u8; 32],
+    /// Persons followed at most.
+    pub max_persons: usize,
+}
+
 /// The networks that look at pictures, ready to run.
 pub struct Networks {
     /// Joints of the person in a box.

@@ -12,7 +12,7 @@ use posewire::metres::{FloorFinder, Stature};
 use posewire::output::Existing;
 use posewire::output::jsonl::{Format, JsonLines};
 use posewire::output::{PoseSink, Predict};
-use posewire::pipeline::{Options, PoseTracker, Timed};
+use posewire::pipeline::{Options, PoseTracker, Session, Timed};
 use posewire::telemetry::{Count, Telemetry, alloc};
 use posewire::track::{Identities, IdentityRules};
 use posewire::tracker::Tracker;
@@ -44,7 +44,8 @@ fn the_threads_and_slots_allocate_nothing_a_frame() {
     let tracker = OnePerson::new(Duration::ZERO);
     let camera = Camera::new(repeat_with(|| Event::Frame), Duration::from_millis(2), true);
     let mut pipeline = start(camera, tracker, vec![Box::new(log)], Options::default());
-    let telemetry = pipeline.shared().telemetry.clone();
+    let session = pipeline.shared().session.clone();
+    let telemetry = &session.telemetry;
     let wait_for = |frames| {
         while telemetry.count(Count::Processed) < frames {
             std::thread::sleep(Duration::from_millis(1));
@@ -162,7 +163,7 @@ fn the_serial_wire_allocates_nothing_a_frame() {
         with_place: false,
         events: None,
     };
-    let mut serial = Serial::open(options, Arc::new(Telemetry::default())).unwrap();
+    let mut serial = Serial::open(options, Arc::new(Session::default())).unwrap();
     let mut own = 0;
     for i in 0..(WARM_UP + MEASURED) as i64 {
         let poses = pose_frame(i as u64, 2, i * 33_333);

@@ -195,7 +195,7 @@ pub fn start(
         tracker: Box::new(|| Ok(Box::new(tracker))),
         sinks,
         clock: Arc::new(Monotonic),
-        telemetry: Arc::new(Telemetry::default()),
+        session: Arc::default(),
     };
     Pipeline::start(parts, options).expect("threads start")
 }

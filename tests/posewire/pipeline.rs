@@ -10,8 +10,8 @@ use posewire::capture::{CaptureError, FrameSource, SourceCounters, SourceInfo};
 use posewire::clock::Monotonic;
 use posewire::output::{PoseSink, Sending, SinkError};
 use posewire::picture::Frame;
-use posewire::pipeline::{Options, Parts, Pipeline, PipelineError, PoseTracker};
-use posewire::telemetry::{Count, SourceKind, Stage, Telemetry};
+use posewire::pipeline::{Options, Parts, Pipeline, PipelineError, PoseTracker, Session, SourceKind};
+use posewire::telemetry::{Count, Stage, Telemetry};
 use posewire::tracker::TrackError;
 
 use super::fakes::{Camera, Event, Log, OnePerson, start};
@@ -96,7 +96,7 @@ fn a_damaged_frame_is_skipped_and_counted() {
     assert!(pipeline.wait(LONG));
     let frames: Vec<_> = seen.lock().unwrap().iter().map(|s| s.1).collect();
     assert_eq!(frames, [0, 2, 3, 5, 6, 8]);
-    assert_eq!(pipeline.shared().telemetry.count(Count::Bad), 3);
+    assert_eq!(pipeline.shared().telemetry().count(Count::Bad), 3);
 }
 
 /// A display that takes ten frame times a picture costs the fast sink and the networks nothing.
@@ -107,7 +107,7 @@ fn a_slow_sink_delays_nobody_else() {
     let (slow_seen, fast_seen) = (slow.seen.clone(), fast.seen.clone());
     let mut pipeline = start(camera(100), FAST, vec![Box::new(slow), Box::new(fast)], Options::default());
     assert!(pipeline.wait(LONG));
-    let telemetry = &pipeline.shared().telemetry;
+    let telemetry = pipeline.shared().telemetry();
     let (slow, fast) = (slow_seen.lock().unwrap().len() as u64, fast_seen.lock().unwrap().len() as u64);
     assert_eq!(telemetry.count(Count::Captured), 100);
     // What the busy machine displaces is not the slow sink's doing, so the two are compared with each other.
@@ -125,7 +125,7 @@ fn poses_that_a_sink_could_not_send_are_counted_and_have_no_age() {
     let slow_line = Log { comes_to: Sending::NotDue, ..Log::default() };
     let mut pipeline = start(file(20), FAST, vec![Box::new(busy), Box::new(slow_line)], LOSSLESS);
     assert!(pipeline.wait(LONG));
-    let telemetry = &pipeline.shared().telemetry;
+    let telemetry = pipeline.shared().telemetry();
     assert_eq!((telemetry.count(Count::Sent), telemetry.count(Count::Unsent)), (0, 20));
     assert_eq!(telemetry.times(Stage::Overhead).count, 0);
 }
@@ -151,17 +151,17 @@ fn whoever_was_seen_in_the_built_in_clip_is_forgotten_once_when_the_camera_comes
     for (first_of_camera, expected) in [(None, 0), (Some(5), 1)] {
         let resets = Arc::new(AtomicU32::new(0));
         let tracker = Forgetful { tracker: FAST, resets: resets.clone() };
-        let telemetry = Arc::new(Telemetry::default());
-        telemetry.set_source_kind(SourceKind::BuiltIn);
+        let session = Arc::new(Session::default());
+        session.source.set_kind(SourceKind::BuiltIn);
         if let Some(first) = first_of_camera {
-            telemetry.give_way(first);
+            session.source.give_way(first);
         }
         let parts = Parts {
             source: Box::new(|| Ok(Box::new(file(10)))),
             tracker: Box::new(|| Ok(Box::new(tracker))),
             sinks: vec![Box::new(Log::default())],
             clock: Arc::new(Monotonic),
-            telemetry,
+            session,
         };
         assert!(Pipeline::start(parts, LOSSLESS).unwrap().wait(LONG));
         assert_eq!(resets.load(Ordering::Relaxed), expected);
@@ -175,7 +175,7 @@ fn a_stuck_sink_never_delays_capture_by_more_than_a_frame() {
     let began = Instant::now();
     let mut pipeline = start(camera(50), FAST, vec![Box::new(stuck)], Options::default());
     let shared = pipeline.shared().clone();
-    while shared.telemetry.count(Count::Captured) < 50 && began.elapsed() < LONG {
+    while shared.telemetry().count(Count::Captured) < 50 && began.elapsed() < LONG {
         std::thread::sleep(Duration::from_millis(1));
     }
     let took = began.elapsed();
@@ -232,7 +232,7 @@ fn a_reader_that_stops_and_a_slow_display_never_delay_capture_by_a_frame() {
         with_place: false,
         events: None,
     };
-    let serial = Serial::open(options, Arc::new(Telemetry::default())).unwrap();
+    let serial = Serial::open(options, Arc::new(Session::default())).unwrap();
     let display = Log { takes: 4 * PERIOD, ..Log::default() };
     let latest = Arc::new(Mutex::new(Duration::ZERO));
     let source = Punctual {
@@ -243,7 +243,7 @@ fn a_reader_that_stops_and_a_slow_display_never_delay_capture_by_a_frame() {
     };
     let mut pipeline = start(source, FAST, vec![Box::new(serial), Box::new(display)], Options::default());
     assert!(pipeline.wait(LONG));
-    assert_eq!(pipeline.shared().telemetry.count(Count::Captured), 15);
+    assert_eq!(pipeline.shared().telemetry().count(Count::Captured), 15);
     let latest = *latest.lock().unwrap();
     assert!(latest < PERIOD, "asked {latest:?} after a frame was there");
 }
@@ -255,7 +255,7 @@ fn a_slow_network_works_on_the_newest_frame() {
     let tracker = OnePerson::new(4 * FRAME);
     let mut pipeline = start(camera(60), tracker, vec![Box::new(log)], Options::default());
     assert!(pipeline.wait(LONG));
-    let telemetry = &pipeline.shared().telemetry;
+    let telemetry = pipeline.shared().telemetry();
     assert_eq!(telemetry.count(Count::Captured), 60);
     assert_eq!(telemetry.count(Count::Processed) + telemetry.count(Count::Displaced), 60);
     assert!(telemetry.count(Count::Displaced) > 30);

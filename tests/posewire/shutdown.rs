@@ -10,7 +10,6 @@ use posewire::clock::Monotonic;
 use posewire::output::SinkError;
 use posewire::pipeline::supervisor::{NoNotify, Outcome, STOP_WITHIN, supervise};
 use posewire::pipeline::{Options, Parts, Pipeline};
-use posewire::telemetry::Telemetry;
 
 use super::fakes::{Camera, Event, Log, OnePerson, start};
 
@@ -101,7 +100,7 @@ fn it_ends_in_time_while_starting() {
         }),
         sinks: vec![Box::new(log)],
         clock: Arc::new(Monotonic),
-        telemetry: Arc::new(Telemetry::default()),
+        session: Arc::default(),
     };
     let (took, outcome) = stopped(Pipeline::start(parts, Options::default()).unwrap());
     assert!(took < STOP_WITHIN + GRACE, "{took:?}");

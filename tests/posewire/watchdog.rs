@@ -6,9 +6,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{sleep, spawn};
 use std::time::Duration;
 
+use posewire::pipeline::Health;
 use posewire::pipeline::Options;
 use posewire::pipeline::supervisor::{Notify, supervise};
-use posewire::telemetry::Health;
 
 use super::fakes::{Camera, Event, Log, OnePerson, start};
 

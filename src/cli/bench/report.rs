@@ -3,7 +3,8 @@
 use std::io::{Write, stdout};
 use std::time::Duration;
 
-use posewire::telemetry::{Count, Health, Stage, Summary, alloc::Allocations, board};
+use posewire::pipeline::Health;
+use posewire::telemetry::{Count, Stage, Summary, alloc::Allocations, board};
 use serde_json::{Value, json};
 
 /// One network's time.

@@ -9,7 +9,7 @@ use posewire::capture::{FrameSource, Noticed, Seen, Stored};
 use posewire::config::{Calibration, Config};
 use posewire::metres::Lens;
 use posewire::output::{Host, Source};
-use posewire::telemetry::Telemetry;
+use posewire::pipeline::Session;
 
 use crate::cli::Usage;
 
@@ -57,13 +57,13 @@ impl Lenses {
         self,
         source: Box<dyn FrameSource>,
         lens: Lens,
-        telemetry: Arc<Telemetry>,
+        session: Arc<Session>,
     ) -> Box<dyn FrameSource> {
         if matches!(self.calibration, Known::Nothing) && self.fov_deg.is_none() {
             return source;
         }
         let notice: Notice = Box::new(move |seen| {
-            let is_built_in = telemetry.source() == Source::BuiltIn;
+            let is_built_in = session.source() == Source::BuiltIn;
             let of_camera = if is_built_in { None } else { self.calibrated(seen)? };
             let found = of_camera.or_else(|| {
                 let across_deg = self.fov_deg?;

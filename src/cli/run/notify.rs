@@ -35,7 +35,7 @@ mod systemd {
     use std::os::unix::net::{SocketAddr, UnixDatagram};
 
     use posewire::pipeline::supervisor::Notify;
-    use posewire::telemetry::Health;
+    use posewire::pipeline::Health;
 
     pub struct Systemd {
         socket: UnixDatagram,

@@ -21,8 +21,8 @@ use posewire::output::udp::UdpLines;
 use posewire::output::video::{SourceRate, Video, VideoOptions};
 use posewire::output::web::{Web, WebOptions};
 use posewire::output::{Existing, Host, PoseSink, Predict, SinkError};
+use posewire::pipeline::Session;
 use posewire::pipeline::faults::{Faults, FaultySink};
-use posewire::telemetry::Telemetry;
 
 use self::paced::Paced;
 use super::notify;
@@ -34,7 +34,7 @@ pub struct Opener<'a> {
     pub config: &'a Config,
     pub outputs: Outputs<'a>,
     pub faults: Faults,
-    pub telemetry: Arc<Telemetry>,
+    pub session: Arc<Session>,
     /// The source's pictures, where somebody shows them.
     pub tap: Option<PictureTap>,
     pub source_rate: SourceRate,
@@ -72,7 +72,7 @@ impl Opener<'_> {
 
     /// Those that hear of every frame, whatever `--rate` says.
     fn at_the_frames_rate(&self, zones: &Zones) -> anyhow::Result<Vec<Box<dyn PoseSink>>> {
-        let Self { config, outputs, telemetry, .. } = self;
+        let Self { config, outputs, session, .. } = self;
         let mut sinks: Vec<Box<dyn PoseSink>> = Vec::new();
         if outputs.serial.is_some() {
             sinks.push(self.serial(zones)?);
@@ -82,7 +82,7 @@ impl Opener<'_> {
         }
         if let Some(path) = outputs.events {
             let lines = EventLines::open(path, existing(config), zones.clone())?;
-            sinks.push(Box::new(lines.told_by(telemetry.clone())));
+            sinks.push(Box::new(lines.told_by(session.clone())));
         } else if !zones.zones.is_empty()
             && outputs.web.is_none()
             && outputs.mqtt.is_none()
@@ -92,14 +92,14 @@ impl Opener<'_> {
             return Err(Usage(said.into()).into());
         }
         if let Some(broker) = outputs.mqtt {
-            sinks.push(mqtt(broker, config, zones, telemetry)?);
+            sinks.push(mqtt(broker, config, zones, session)?);
         }
         if let Some(path) = outputs.mcap {
-            let options = told_options(config, self.pictures_if(config.mcap.pictures), telemetry);
+            let options = told_options(config, self.pictures_if(config.mcap.pictures), session);
             sinks.push(Box::new(Mcap::create(path, existing(config), options)?));
         }
         if let Some(address) = outputs.foxglove {
-            let options = told_options(config, self.pictures_if(config.foxglove.pictures), telemetry);
+            let options = told_options(config, self.pictures_if(config.foxglove.pictures), session);
             sinks.push(foxglove(address, options)?);
         }
         Ok(sinks)
@@ -107,22 +107,22 @@ impl Opener<'_> {
 
     /// Those that `--rate` holds for.
     fn at_the_rate_asked_for(&self, zones: Zones) -> anyhow::Result<Vec<Box<dyn PoseSink>>> {
-        let Self { config, outputs, telemetry, .. } = self;
+        let Self { config, outputs, session, .. } = self;
         let predict = config.output.predict;
         let mut sinks: Vec<Box<dyn PoseSink>> = Vec::new();
         if let Some(path) = outputs.jsonl {
-            sinks.push(Box::new(json_lines(path, config)?.told_by(telemetry.clone())));
+            sinks.push(Box::new(json_lines(path, config)?.told_by(session.clone())));
         }
         if let Some(peer) = outputs.osc {
             sinks.push(Box::new(Osc::to(peer, osc_options(config, predict)?)));
         }
         if let Some(peer) = outputs.udp {
             let lines = UdpLines::to(peer, config.udp.format, predict).map_err(|e| Usage(e.to_string()))?;
-            sinks.push(Box::new(lines.told_by(telemetry.clone())));
+            sinks.push(Box::new(lines.told_by(session.clone())));
         }
         if let Some(address) = outputs.web {
             let pictures = self.pictures_if(config.web.pictures);
-            let (host, style): (Arc<dyn Host>, _) = (telemetry.clone(), config.display.style);
+            let (host, style): (Arc<dyn Host>, _) = (session.clone(), config.display.style);
             let options = WebOptions { predict, host: Some(host), pictures, zones, style };
             sinks.push(Box::new(Web::open(address, options)?));
         }
@@ -145,7 +145,7 @@ impl Opener<'_> {
         }
         let Config { jsonl, output, .. } = self.config;
         let lines = JsonLines::open(Path::new("-"), Existing::Replace, jsonl.format, output.predict)?;
-        Ok(Box::new(lines.told_by(self.telemetry.clone())))
+        Ok(Box::new(lines.told_by(self.session.clone())))
     }
 
     /// The sink of `--serial PORT`.
@@ -154,7 +154,7 @@ impl Opener<'_> {
         // A board starts before its adapter, and nobody is there to start the service again.
         let may_wait = self.config.source.wait && notify::is_service();
         let open = if may_wait { Serial::open_or_wait } else { Serial::open };
-        let serial = Box::new(open(options, self.telemetry.clone())?);
+        let serial = Box::new(open(options, self.session.clone())?);
         let faults = self.faults;
         Ok(if faults.has_serial() { Box::new(FaultySink::new(serial, faults)) } else { serial })
     }
@@ -181,7 +181,7 @@ impl Opener<'_> {
             tap: self.pictures_if(display.pictures),
             dim_percent: display.dim.get(),
             style: display.style,
-            telemetry: self.telemetry.clone(),
+            session: self.session.clone(),
             stop: self.stop.clone(),
             source: source_name(self.config),
         }
@@ -237,7 +237,7 @@ struct Shown {
     tap: Option<PictureTap>,
     dim_percent: u8,
     style: DisplayStyle,
-    telemetry: Arc<Telemetry>,
+    session: Arc<Session>,
     /// Set when the user asks for the end.
     stop: Arc<AtomicBool>,
     /// What the user calls it.
@@ -255,7 +255,7 @@ impl Shown {
     fn surface(self, surface: impl Surface + 'static) -> Box<dyn PoseSink> {
         let display =
             Display::new(surface, self.predict, self.tap).dimmed(self.dim_percent).styled(self.style);
-        Box::new(display.named(&self.source).told_by(self.telemetry))
+        Box::new(display.named(&self.source).told_by(self.session))
     }
 }
 
@@ -265,10 +265,10 @@ fn mqtt(
     broker: &Broker,
     config: &Config,
     zones: &Zones,
-    telemetry: &Arc<Telemetry>,
+    session: &Arc<Session>,
 ) -> anyhow::Result<Box<dyn PoseSink>> {
     use posewire::output::mqtt::{Mqtt, MqttOptions};
-    let host: Arc<dyn Host> = telemetry.clone();
+    let host: Arc<dyn Host> = session.clone();
     Ok(Box::new(Mqtt::open(MqttOptions {
         broker: broker.clone(),
         name: config.mqtt.name.clone(),
@@ -279,13 +279,13 @@ fn mqtt(
 }
 
 #[cfg(not(feature = "mqtt"))]
-fn mqtt(_: &Broker, _: &Config, _: &Zones, _: &Arc<Telemetry>) -> anyhow::Result<Box<dyn PoseSink>> {
+fn mqtt(_: &Broker, _: &Config, _: &Zones, _: &Arc<Session>) -> anyhow::Result<Box<dyn PoseSink>> {
     Err(Usage("this binary has no MQTT: build it with --features mqtt".into()).into())
 }
 
 /// What `--mcap` and `--foxglove` tell: each frame as it was, which its picture fits.
-fn told_options(config: &Config, pictures: Option<PictureTap>, telemetry: &Arc<Telemetry>) -> McapOptions {
-    let host: Arc<dyn Host> = telemetry.clone();
+fn told_options(config: &Config, pictures: Option<PictureTap>, session: &Arc<Session>) -> McapOptions {
+    let host: Arc<dyn Host> = session.clone();
     McapOptions {
         predict: of_the_frame(config.output.predict),
         pictures,

@@ -5,9 +5,8 @@ use std::sync::Arc;
 use posewire::capture::{self, FrameSource, Reopening, SourceConfig, Standby};
 use posewire::capture::{Faulty, has_camera, has_csi_camera};
 use posewire::config::{Config, Frames};
-use posewire::pipeline::BoxError;
 use posewire::pipeline::faults::Faults;
-use posewire::telemetry::{SourceKind, Telemetry};
+use posewire::pipeline::{BoxError, Session, SourceKind};
 
 use crate::cli::{CLIP_FRAMES, Usage, tell_source};
 
@@ -88,7 +87,7 @@ fn camera_of(config: &Config, device: &str, wait: bool) -> SourceConfig {
 /// Opens what was chosen.
 pub fn open(
     chosen: Chosen,
-    telemetry: Arc<Telemetry>,
+    session: Arc<Session>,
     faults: Faults,
 ) -> Result<Box<dyn FrameSource>, BoxError> {
     let mut source = capture::open(&chosen.source)?;
@@ -97,7 +96,7 @@ pub fn open(
     }
     if let Some(camera) = chosen.camera {
         let look = Box::new(move || has_camera().then(|| capture::open(&camera)).transpose());
-        let came = Box::new(move |first| telemetry.give_way(first));
+        let came = Box::new(move |first| session.source.give_way(first));
         source = Box::new(Standby::new(source, look, came));
     }
     if faults.camera.is_empty() {

@@ -55,7 +55,7 @@ impl PoseSink for Busy {
 
 fn shared(lossless: bool) -> Shared {
     Shared {
-        telemetry: Arc::default(),
+        session: Arc::default(),
         clock: Arc::new(Monotonic),
         options: Options { lossless, ..Options::default() },
         stop: AtomicBool::new(false),
@@ -91,7 +91,7 @@ fn without_loss_a_busy_line_takes_the_newest_frame_when_it_is_free_by_the_frames
         Outlet::new(&mut sink, &shared).drain(&receiver);
     });
     assert_eq!(sink.sent, [(0, 0), (1, 48_000), (2, 96_000), (4, 144_000), (5, 192_000), (6, 240_000)]);
-    let count = |what| shared.telemetry.count(what);
+    let count = |what| shared.telemetry().count(what);
     assert_eq!((count(Count::Sent), count(Count::Unsent)), (6, 1), "the fourth found no room");
 }
 
@@ -107,15 +107,15 @@ fn poses_that_wait_for_a_busy_line_go_when_it_is_free_without_a_newer_frame() {
         threads.spawn(move || {
             sender.send(delivery(5, captured_at_us), Duration::ZERO);
             let began = Instant::now();
-            while shared.telemetry.count(Count::Sent) == 0 && began.elapsed() < Duration::from_secs(30) {
+            while shared.telemetry().count(Count::Sent) == 0 && began.elapsed() < Duration::from_secs(30) {
                 std::thread::sleep(Duration::from_millis(1));
             }
         });
         Outlet::new(&mut sink, shared).drain(&receiver);
     });
     assert!(matches!(sink.sent[..], [(5, at_us)] if at_us >= free_at_us), "{:?}", sink.sent);
-    let times = |stage| shared.telemetry.times(stage).count;
-    assert_eq!(shared.telemetry.count(Count::Unsent), 0);
+    let times = |stage| shared.telemetry().times(stage).count;
+    assert_eq!(shared.telemetry().count(Count::Unsent), 0);
     assert_eq!((times(Stage::CaptureToSent), times(Stage::Overhead)), (1, 0), "the line's time is not ours");
 }
 
@@ -153,7 +153,7 @@ fn the_wait_for_a_sinks_own_beat_is_none_of_our_time() {
     let mut sink = Beating { clock, watched: 0 };
     let (sender, receiver) = latest::newest_wins();
     std::thread::scope(|threads| {
-        let overheads = || shared.telemetry.times(Stage::Overhead).count;
+        let overheads = || shared.telemetry().times(Stage::Overhead).count;
         threads.spawn(move || {
             let began = Instant::now();
             for i in 0..2 {
@@ -165,7 +165,7 @@ fn the_wait_for_a_sinks_own_beat_is_none_of_our_time() {
         });
         Outlet::new(&mut sink, &shared).drain(&receiver);
     });
-    let overhead = shared.telemetry.times(Stage::Overhead);
+    let overhead = shared.telemetry().times(Stage::Overhead);
     assert_eq!((overhead.count, overhead.max_ns), (2, 0));
 }
 

@@ -8,7 +8,7 @@ fn a_sink_at_a_rate_of_its_own_watches_the_frames_that_it_is_not_sent() {
     let (seen, watched) = (log.seen.clone(), log.watched.clone());
     let mut pipeline = start(camera(50), FAST, vec![Box::new(log)], Options::default());
     assert!(pipeline.wait(LONG));
-    let telemetry = &pipeline.shared().telemetry;
+    let telemetry = pipeline.shared().telemetry();
     assert_eq!(seen.lock().unwrap().len(), 1);
     assert_eq!(
         watched.load(Ordering::Relaxed) + telemetry.count(Count::Unsent),

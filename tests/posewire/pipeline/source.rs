@@ -9,7 +9,7 @@ fn an_unplugged_camera_is_counted_once_and_its_frames_come_again() {
     let seen = log.seen.clone();
     let mut pipeline = start(Camera::new(script, FRAME, true), FAST, vec![Box::new(log)], Options::default());
     assert!(pipeline.wait(LONG));
-    let telemetry = &pipeline.shared().telemetry;
+    let telemetry = pipeline.shared().telemetry();
     assert_eq!((telemetry.count(Count::Losses), telemetry.count(Count::Captured)), (1, 10));
     assert_eq!(seen.lock().unwrap().last().unwrap().1, 9);
 }
@@ -35,7 +35,7 @@ fn a_gap_in_what_is_played_is_no_loss() {
     let source = Gap(Camera::new(frames(5).chain(silence).chain(frames(5)), FRAME, true));
     let mut pipeline = start(source, FAST, vec![Box::new(Log::default())], Options::default());
     assert!(pipeline.wait(LONG));
-    let telemetry = &pipeline.shared().telemetry;
+    let telemetry = pipeline.shared().telemetry();
     assert_eq!((telemetry.count(Count::Losses), telemetry.count(Count::Captured)), (0, 10));
 }
 
@@ -79,12 +79,12 @@ fn what_a_source_says_of_itself_is_counted_once_and_its_absence_known_at_once() 
     let source = Outspoken { camera: Box::new(camera(4)), asked: 0, frames: 0 };
     let mut pipeline = start(source, FAST, vec![Box::new(Log::default())], Options::default());
     assert!(pipeline.wait(LONG));
-    let telemetry = &pipeline.shared().telemetry;
+    let telemetry = pipeline.shared().telemetry();
     let counts = [Count::Losses, Count::Captured, Count::Bad, Count::Missed].map(|c| telemetry.count(c));
     // Two numbers are missing before each frame but the first: four overtaken and two damaged frames explain all but one.
     assert_eq!(counts, [1, 4, 2, 1], "losses, captured, damaged, missed");
     assert!(telemetry.count(Count::Displaced) >= 4);
-    assert!(!telemetry.health().source_up);
+    assert!(!pipeline.shared().session.health().source_up);
 }
 
 #[test]
@@ -94,7 +94,7 @@ fn a_silent_camera_is_noticed_within_a_second_and_a_half() {
         start(Camera::new(script, FRAME, true), FAST, vec![Box::new(Log::default())], Options::default());
     let shared = pipeline.shared().clone();
     let began = Instant::now();
-    while shared.telemetry.count(Count::Losses) == 0 && began.elapsed() < LONG {
+    while shared.telemetry().count(Count::Losses) == 0 && began.elapsed() < LONG {
         std::thread::sleep(Duration::from_millis(5));
     }
     assert!(began.elapsed() < Duration::from_millis(1_500), "{:?}", began.elapsed());
@@ -113,10 +113,10 @@ fn a_source_whose_frames_are_rare_is_not_lost_between_them() {
         Options { frames: Some(4), lossless: false },
     );
     assert!(pipeline.wait(LONG));
-    let telemetry = &pipeline.shared().telemetry;
+    let telemetry = pipeline.shared().telemetry();
     assert!(telemetry.count(Count::Captured) >= 4);
     assert_eq!(telemetry.count(Count::Losses), 0);
-    assert!(telemetry.health().source_up);
+    assert!(pipeline.shared().session.health().source_up);
 }
 
 #[test]
@@ -129,9 +129,9 @@ fn a_source_that_takes_its_time_to_begin_was_not_lost_before() {
     let progress = shared.progress();
     assert!(pipeline.wait(LONG));
     assert!(shared.progress() > progress + 2, "waiting for a camera is progress: the watchdog does not fire");
-    let telemetry = &shared.telemetry;
+    let telemetry = shared.telemetry();
     assert_eq!((telemetry.count(Count::Losses), telemetry.count(Count::Captured)), (0, 2));
-    assert!(telemetry.health().source_up);
+    assert!(pipeline.shared().session.health().source_up);
 }
 
 #[test]
