@@ -39,6 +39,7 @@ pub mod reason;
 pub mod tracker;
 
 mod stderr_tail;
+mod usb;
 
 // Modules that are crates, so that packages can be made small without them: what runs on every frame.
 pub use ::picture;

@@ -42,6 +42,27 @@ pub struct Mode {
     pub fps: f32,
 }
 
+/// A camera that gives nothing for so long, and for so many frames of its mode, is lost. Cameras halve their rate in the dark, to 5 a
+/// second at worst, those of slow modes to less.
+const STALL_US: i64 = 900_000;
+const STALL_FRAMES: i64 = 3;
+
+/// Until the first frame: USB cameras start their sensor first.
+const FIRST_FRAME_US: i64 = 3_000_000;
+
+impl Mode {
+    /// From frame to frame.
+    pub fn interval_us(&self) -> i64 {
+        (1e6 / f64::from(self.fps.max(0.1))) as i64
+    }
+
+    /// For how long a camera may give nothing until it is lost, from its first frame on or before it.
+    pub fn patience_us(&self, has_started: bool) -> i64 {
+        let shortest_us = if has_started { STALL_US } else { FIRST_FRAME_US };
+        shortest_us.max(STALL_FRAMES * self.interval_us())
+    }
+}
+
 impl std::fmt::Display for Mode {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Self { format, width, height, fps } = self;
@@ -151,6 +172,16 @@ mod tests {
         assert_eq!(chosen(320, 240, 30.0, None), "640x480 YUYV at 30 fps");
         assert_eq!(chosen(640, 480, 30.0, Some(PixelFormat::Grey)), "640x480 GREY at 30 fps");
         assert_eq!(chosen(640, 480, 30.0, Some(PixelFormat::Nv12)), "");
+    }
+
+    #[test]
+    fn a_slow_mode_is_waited_for_longer() {
+        let patience_us = |fps| {
+            let mode = Mode { format: PixelFormat::Yuyv, width: 640, height: 480, fps };
+            [false, true].map(|has_started| mode.patience_us(has_started))
+        };
+        assert_eq!(patience_us(30.0), [3_000_000, 900_000]);
+        assert_eq!(patience_us(0.5), [6_000_000, 6_000_000]);
     }
 
     #[test]

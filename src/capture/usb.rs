@@ -3,6 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use crate::usb;
+
 /// The device that the node `/dev/videoN` (or a link to it) belongs to, in the kernel's tree under `sysfs`: on USB, the port it is plugged into.
 pub fn device_of(node: &Path, sysfs: &Path) -> Option<PathBuf> {
     let node = fs::canonicalize(node).ok()?;
@@ -12,21 +14,11 @@ pub fn device_of(node: &Path, sysfs: &Path) -> Option<PathBuf> {
 /// `046d:0825` or `046d:0825:SERIAL` of the node `/dev/videoN` (or a link to it), as the kernel's tree under `sysfs`
 /// (`/sys/class/video4linux`) tells it; `None` for what hangs on no USB.
 pub fn usb_id_of(node: &Path, sysfs: &Path) -> Option<String> {
-    let mut folder = device_of(node, sysfs)?;
-    let read = |folder: &Path, name: &str| {
-        let text = fs::read_to_string(folder.join(name)).ok()?;
-        Some(text.trim().to_owned()).filter(|text| !text.is_empty())
-    };
-    // The node belongs to an interface, the numbers to the device above it.
-    loop {
-        if let Some((vendor, product)) = read(&folder, "idVendor").zip(read(&folder, "idProduct")) {
-            let serial = read(&folder, "serial").map(|serial| format!(":{serial}"));
-            return Some(format!("{vendor}:{product}{}", serial.unwrap_or_default()));
-        }
-        if !folder.pop() || !folder.starts_with(fs::canonicalize(sysfs).ok()?.ancestors().nth(2)?) {
-            return None;
-        }
-    }
+    let node = fs::canonicalize(node).ok()?;
+    let device = usb::device_of(&sysfs.join(node.file_name()?))?;
+    let serial = usb::word(&device.join("serial")).filter(|serial| !serial.is_empty());
+    let serial = serial.map(|serial| format!(":{serial}")).unwrap_or_default();
+    Some(usb::product(&device)? + &serial)
 }
 
 #[cfg(test)]

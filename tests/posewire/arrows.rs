@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Each module of `src/` and the modules that it may name. An arrow that is added here changes the design.
-const MODULES: [(&str, &[&str]); 28] = [
+const MODULES: [(&str, &[&str]); 29] = [
     // What every stage may see.
     ("child_process", &[]),
     ("progress", &["tty"]),
@@ -13,6 +13,7 @@ const MODULES: [(&str, &[&str]); 28] = [
     ("reason", &[]),
     ("telemetry", &[]),
     ("tty", &[]),
+    ("usb", &[]),
     ("avi", &["files", "picture"]),
     ("coco", &["files"]),
     // Modules that are crates: what runs on every frame is optimised apart, and other programs have a use for some. `clock` is one of `timing`.
@@ -24,7 +25,7 @@ const MODULES: [(&str, &[&str]); 28] = [
     ("picture", &[]),
     ("temporal", &[]),
     // The stages: none knows another.
-    ("capture", &["avi", "child_process", "clock", "picture", "reason", "stderr_tail"]),
+    ("capture", &["avi", "child_process", "clock", "picture", "reason", "stderr_tail", "usb"]),
     ("infer", &["files", "math", "picture", "reason", "telemetry"]),
     ("keypoints", &["infer", "maps", "math", "picture"]),
     ("track", &[]),
@@ -32,7 +33,18 @@ const MODULES: [(&str, &[&str]); 28] = [
     ("metres", &["calibrate", "picture"]),
     (
         "output",
-        &["child_process", "clock", "coco", "files", "names", "picture", "reason", "stderr_tail", "tty"],
+        &[
+            "child_process",
+            "clock",
+            "coco",
+            "files",
+            "names",
+            "picture",
+            "reason",
+            "stderr_tail",
+            "tty",
+            "usb",
+        ],
     ),
     // What is configured, and what joins the stages.
     ("config", &["files", "infer", "names", "output", "picture", "temporal"]),

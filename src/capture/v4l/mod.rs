@@ -5,14 +5,12 @@ mod judge;
 mod known;
 mod opened;
 mod stamp;
+mod take;
 
-use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use v4l::Device;
-use v4l::buffer::Flags;
-use v4l::io::traits::CaptureStream;
 
 pub use self::find::{CameraListing, NodeKind, list_cameras};
 pub use super::mode::{Mode, Wanted};
@@ -20,11 +18,11 @@ pub use super::mode::{Mode, Wanted};
 use self::find::Trouble;
 use self::known::{Known, Node, node_of};
 use self::opened::Open;
-use self::stamp::{Came, captured_at_us, error_us, starts_exposure};
+use self::take::Taken;
 use super::mode;
 use super::{CaptureError, FrameSource, SourceCounters, SourceInfo};
 use crate::clock::{Clock, Monotonic};
-use crate::picture::{BufferPool, Frame, PixelFormat, raw_len};
+use crate::picture::{BufferPool, Frame};
 use crate::reason::Reason;
 
 /// Buffers in the driver's hands. One is held here while waiting; with the other three the driver never starves at the
@@ -33,14 +31,6 @@ const BUFFERS: u32 = 4;
 
 /// What the kernel says of video nodes.
 const SYSFS: &str = "/sys/class/video4linux";
-
-/// A camera that gives nothing for so long, and for so many frames of its mode, is lost. Cameras halve their rate in the dark, to 5 a
-/// second at worst, those of slow modes to less.
-const STALL_US: i64 = 900_000;
-const STALL_FRAMES: i64 = 3;
-
-/// Until the first frame: USB cameras start their sensor first.
-const FIRST_FRAME_US: i64 = 3_000_000;
 
 /// A camera that gives no frame for so long has been replaced, or hangs: another one is taken in its stead. Long enough for a hub
 /// that was unplugged with everything on it, whose cameras come back one after the other.
@@ -150,7 +140,7 @@ impl V4lCamera {
             let is_replaced = Monotonic.now_us() - self.frame_at_us >= REPLACED_US;
             // One that hangs has had its time where the user named none.
             let given_up: &[PathBuf] = if auto && is_replaced { &self.mute } else { &[] };
-            let nodes = listed();
+            let nodes = every_node();
             let mut troubles = Vec::new();
             for path in known.candidates(own.as_deref(), &nodes, &self.refused, given_up) {
                 let path = if own.as_ref() == Some(&path) { named } else { &path };
@@ -206,7 +196,7 @@ impl V4lCamera {
             Some(_) => {
                 // It had no time to be plugged in anywhere else.
                 if let Some(known) = &mut self.known {
-                    known.see(&listed());
+                    known.see(&every_node());
                 }
                 self.mute.clear();
                 self.refused.clear();
@@ -218,17 +208,12 @@ impl V4lCamera {
     }
 }
 
-/// From frame to frame in this mode.
-fn interval_us(mode: &Mode) -> i64 {
-    (1e6 / f64::from(mode.fps.max(0.1))) as i64
-}
-
 fn sysfs() -> &'static Path {
     Path::new(SYSFS)
 }
 
 /// Every video node, with what the kernel tells of it.
-fn listed() -> Vec<Node> {
+fn every_node() -> Vec<Node> {
     find::nodes().iter().map(|path| Node::of(path, sysfs())).collect()
 }
 
@@ -241,81 +226,6 @@ fn put_last(paths: &mut Vec<PathBuf>, path: PathBuf) {
 fn mute_last(mut nodes: Vec<PathBuf>, mute: &[PathBuf]) -> Vec<PathBuf> {
     nodes.sort_by_key(|path| mute.iter().position(|other| other == path).map_or(0, |at| at + 1));
     nodes
-}
-
-/// What one look at the driver gave.
-enum Taken {
-    Frame(Frame),
-    /// Damaged, or overtaken by a newer one: look again at once.
-    Skipped,
-}
-
-impl V4lCamera {
-    /// Takes what the driver has; call when [`Open::ready`].
-    fn take(&mut self, last_look: bool) -> io::Result<Taken> {
-        let Some(open) = &mut self.open else { return Err(io::ErrorKind::NotConnected.into()) };
-        let Some(stream) = &mut open.stream else { return Err(io::ErrorKind::NotConnected.into()) };
-        let handle = stream.handle();
-        let (bytes, meta) = CaptureStream::next(stream)?;
-        let now_us = Monotonic.now_us();
-        let bytes = &bytes[..(meta.bytesused as usize).min(bytes.len())];
-        let Mode { format, width, height, .. } = open.mode;
-        // Buffers that uvcvideo gives back with the error flag have neither number nor time.
-        let whole = match format {
-            PixelFormat::Mjpeg => bytes.starts_with(&[0xff, 0xd8]),
-            raw => bytes.len() >= raw_len(raw, open.stride as usize, height as usize),
-        };
-        if meta.flags.contains(Flags::ERROR) || !whole {
-            self.counters.damaged += 1;
-            return Ok(Taken::Skipped);
-        }
-        // Not before: a camera that sends nothing but damaged frames is as lost as a silent one, and reopening may cure it.
-        open.alive_us = now_us;
-        self.frame_at_us = now_us;
-        let step = open.driver_seq.map_or(1, |before| meta.sequence.wrapping_sub(before));
-        // A driver that starts over, or repeats a number, lost nothing that could be counted.
-        let step = if (1..1000).contains(&step) { step } else { 1 };
-        open.driver_seq = Some(meta.sequence);
-        if !std::mem::replace(&mut open.started, true) {
-            // Only now: a node that can be opened may still be none that ever sends.
-            let node = Node::of(&open.path, sysfs());
-            self.known = Some(Known::new(open.card.clone(), node, &listed()));
-            if !starts_exposure(meta.flags) {
-                let path = open.path.display();
-                log::info!(
-                    "{path}: the driver stamps the end of a frame; its light is taken to be a frame older"
-                );
-            }
-        }
-        self.counters.gaps += u64::from(step) - 1;
-        self.next_seq += u64::from(step);
-        if !last_look && handle.poll(libc::POLLIN, 0).is_ok_and(|n| n > 0) {
-            self.counters.overtaken += 1;
-            return Ok(Taken::Skipped);
-        }
-        let interval_us = interval_us(&open.mode);
-        #[allow(clippy::useless_conversion, reason = "32-bit platforms count in i32")]
-        let stamp_us = i64::from(meta.timestamp.sec) * 1_000_000 + i64::from(meta.timestamp.usec);
-        let after_us = std::mem::replace(&mut open.given_us, now_us);
-        let came = Came { at_us: now_us, after_us, interval_us };
-        if let Some(error_us) = error_us(meta.flags, stamp_us, came)
-            && !std::mem::replace(&mut self.is_error_told, true)
-        {
-            let (path, error_s) = (open.path.display(), error_us as f64 / 1e6);
-            log::warn!(
-                "{path}: a time stamp of the driver's is {error_s:+.3} s off: such frames are taken to be a frame old when they come"
-            );
-        }
-        Ok(Taken::Frame(Frame {
-            bytes: self.pool.copy(bytes),
-            format,
-            width,
-            height,
-            stride: open.stride,
-            seq: self.next_seq - 1,
-            captured_at_us: captured_at_us(meta.flags, stamp_us, came),
-        }))
-    }
 }
 
 impl FrameSource for V4lCamera {
@@ -339,8 +249,7 @@ impl FrameSource for V4lCamera {
         loop {
             let Some(open) = &self.open else { return Err(self.lose("closed")) };
             let now_us = Monotonic.now_us();
-            let shortest_us = if open.started { STALL_US } else { FIRST_FRAME_US };
-            let patience_us = shortest_us.max(STALL_FRAMES * interval_us(&open.mode));
+            let patience_us = open.mode.patience_us(open.started);
             let silent_us = now_us - open.alive_us;
             let wait_us = (until_us - now_us).min(patience_us - silent_us).max(0);
             match open.ready(Duration::from_micros(wait_us as u64)) {
@@ -385,6 +294,8 @@ impl FrameSource for V4lCamera {
 
 #[cfg(test)]
 mod tests {
+    use std::io;
+
     use super::*;
 
     fn wanted(device: &str) -> Wanted {

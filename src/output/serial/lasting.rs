@@ -4,18 +4,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::PortError;
-use super::ports::{BY_ID, BY_PORT, links, word};
-
-/// The USB device that the terminal at `sys` belongs to: the nearest above it. The hub above that one has a serial number too.
-pub(super) fn usb_device(sys: &Path) -> Option<PathBuf> {
-    let device = fs::canonicalize(sys.join("device")).ok()?;
-    device.ancestors().find(|folder| folder.join("idVendor").is_file()).map(Path::to_owned)
-}
+use super::ports::{BY_ID, BY_PORT, links};
+use crate::usb::{self, word};
 
 /// The USB device of the port that `path` names, be it by a link.
 fn usb_device_of(root: &Path, path: &Path) -> Option<PathBuf> {
     let node = fs::canonicalize(path).ok()?;
-    usb_device(&root.join("sys/class/tty").join(node.file_name()?))
+    usb::device_of(&root.join("sys/class/tty").join(node.file_name()?))
 }
 
 /// Vendor and product of what is plugged in at `path`, on USB.
@@ -24,8 +19,7 @@ pub(super) fn product_of(path: &Path) -> Option<String> {
 }
 
 fn product_below(root: &Path, path: &Path) -> Option<String> {
-    let device = usb_device_of(root, path)?;
-    Some(format!("{}:{}", word(&device.join("idVendor"))?, word(&device.join("idProduct"))?))
+    usb::product(&usb_device_of(root, path)?)
 }
 
 /// The name under which `path` will be found again after it was unplugged: its by-id link where it has a serial number of its own. Without,
@@ -47,7 +41,7 @@ pub(super) fn lasting_name_below(root: &Path, path: &Path) -> PathBuf {
     // Some makers give all their adapters the same.
     let has_own_serial = usb_device_of(root, path).is_none_or(|own| {
         let all = fs::read_dir(root.join("sys/class/tty")).into_iter().flatten().flatten();
-        let mut others = all.filter_map(|tty| usb_device(&tty.path())).filter(|other| *other != own);
+        let mut others = all.filter_map(|tty| usb::device_of(&tty.path())).filter(|other| *other != own);
         let said = says(&own);
         !said[0].is_empty() && !others.any(|other| says(&other) == said)
     });

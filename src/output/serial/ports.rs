@@ -7,7 +7,7 @@ use std::str::FromStr;
 use pose_wire::DEFAULT_BAUD;
 
 use super::PortError;
-use super::lasting::usb_device;
+use crate::usb::{self, word};
 
 /// Of the usual rates the first carries one person's HELLO, STATUS and a pose a second, and the one below it does not; above the last
 /// no adapter goes.
@@ -137,7 +137,7 @@ fn ports_below(root: &Path) -> Vec<PortInfo> {
             let driver = fs::canonicalize(device.join("driver"))
                 .ok()
                 .and_then(|d| Some(d.file_name()?.to_string_lossy().into_owned()));
-            let product = usb_device(&sys).and_then(|device| word(&device.join("product")));
+            let product = usb::device_of(&sys).and_then(|device| word(&device.join("product")));
             Some(PortInfo {
                 by_id: by_id.iter().find(|(_, to)| *to == path).map(|(link, _)| link.clone()),
                 latency_timer_ms: word(&device.join("latency_timer")).and_then(|w| w.parse().ok()),
@@ -198,11 +198,6 @@ pub(super) fn links(folder: &Path) -> Vec<(PathBuf, PathBuf)> {
         entries.filter_map(|e| Some((e.path(), fs::canonicalize(e.path()).ok()?))).collect();
     links.sort();
     links
-}
-
-/// A sysfs attribute without its newline.
-pub(super) fn word(path: &Path) -> Option<String> {
-    Some(fs::read_to_string(path).ok()?.trim().to_owned())
 }
 
 #[cfg(all(test, unix))]
