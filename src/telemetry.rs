@@ -10,7 +10,7 @@ pub use timing::{Histogram, Summary};
 /// What is timed. A frame passes the stages in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stage {
-    /// From the start of exposure to the moment that `infer` takes the frame: camera, driver and slot.
+    /// From the capture time to the moment that `infer` takes the frame: camera, driver and slot.
     Waited = 0,
     /// Decoding the picture, cropping persons and resizing them into the networks' inputs.
     Pixels,
@@ -28,7 +28,7 @@ pub enum Stage {
     Send,
     /// Everything of a frame but the networks, decode to written, and but the wait for a sink's own beat.
     Overhead,
-    /// From the start of exposure to written.
+    /// From the capture time to written.
     CaptureToSent,
 }
 

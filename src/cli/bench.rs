@@ -1,4 +1,4 @@
-//! `posewire bench`: how fast this board is, from the start of exposure to the byte on the wire.
+//! `posewire bench`: how fast this board is, from the capture time to the byte on the wire.
 //!
 //! The real pipeline runs in real time: a clip at 30 frames per second, the real networks, and a pseudo-terminal in the
 //! place of the serial port, read by a decoder that notes when each pose is whole.

@@ -99,7 +99,7 @@ typedef struct {
 
 typedef struct {
     uint32_t seq;
-    int64_t captured_us; /* start of the exposure, host's monotonic clock */
+    int64_t captured_us; /* capture time, host's monotonic clock */
     int32_t age_us;      /* how old that was when the packet was sent */
     int32_t horizon_us;  /* what the pose describes: this long after the capture */
     uint32_t track_id;   /* stable identity, from 1 */

@@ -7,6 +7,7 @@ import threading
 from typing import Any
 
 from posewire.frames import Frame, frames_from
+from posewire.moments import BUILT_IN
 from posewire.wire import DEFAULT_BAUD
 
 from .camera import Camera
@@ -14,8 +15,6 @@ from .convert import detections, markers, ros_classes
 from .line import is_line, line_ns
 from .stamps import StampClock
 
-#: What a frame says whose people are rendered: there is no camera.
-_BUILT_IN = "built-in clip"
 #: A reader notices within a fraction of it that it is over, between two attempts to open a port too.
 _END_WITHIN_S = 2.0
 
@@ -86,10 +85,10 @@ def main() -> int:
             for frame in frames_from(source, baud, is_over.is_set):
                 if is_over.is_set():
                     return
-                is_built_in = frame.source == _BUILT_IN
+                is_built_in = frame.source == BUILT_IN
                 if is_built_in and not was_built_in:
                     node.get_logger().warning(
-                        f"{source}: the tracker has no camera and sends its {_BUILT_IN}, which is not published"
+                        f"{source}: the tracker has no camera and sends its {BUILT_IN}, which is not published"
                     )
                 was_built_in = is_built_in
                 if is_built_in:

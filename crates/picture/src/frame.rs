@@ -32,6 +32,6 @@ pub struct Frame {
     pub stride: u32,
     /// The source's own count, from 0; gaps are frames that never arrived.
     pub seq: u64,
-    /// Start of exposure where the driver tells, microseconds of the monotonic clock.
+    /// When the frame began, as the driver stamps it: microseconds of the monotonic clock.
     pub captured_at_us: i64,
 }

@@ -14,7 +14,7 @@ pub const QUIET_US: u64 = 50_000;
 pub struct Moment {
     /// Counts moments of sending; wraps. A gap is a loss.
     pub seq: u32,
-    /// Start of the exposure, microseconds of the host's clock.
+    /// Capture time, microseconds of the host's clock.
     pub captured_at_us: i64,
     /// How old that was when the newest of the moment's packets here was handed to the serial driver, microseconds.
     pub age_us: i32,

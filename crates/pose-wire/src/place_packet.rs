@@ -20,7 +20,7 @@ pub(crate) const PLACE_BODY_LEN: usize = 32;
 pub struct PlacePacket {
     /// Of the moment of sending, as in the POSEs.
     pub seq: u32,
-    /// Start of the exposure of the frame in which they stood there, microseconds of the host's monotonic clock.
+    /// Capture time of the frame in which they stood there, microseconds of the host's monotonic clock.
     pub captured_at_us: i64,
     /// Whose place it is.
     pub track_id: u32,

@@ -35,7 +35,7 @@ const SCALE_MAX: u8 = 8;
 pub struct PosePacket {
     /// Counts moments of sending; the packets of all persons of one moment share it. Wraps. A gap is a loss.
     pub seq: u32,
-    /// Start of the exposure of the frame behind the pose, microseconds of the host's monotonic clock.
+    /// Capture time of the frame behind the pose, microseconds of the host's monotonic clock.
     pub captured_at_us: i64,
     /// How old that was when the packet was handed to the serial driver, microseconds.
     pub age_us: i32,

@@ -107,7 +107,7 @@ impl Pose {
 /// frames a little in the future.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Stamped<T> {
-    /// Start of the exposure of the frame, as the driver gives it.
+    /// Capture time of the frame, as the driver gives it.
     pub captured_at_us: i64,
     /// The moment that `value` describes: `captured_at_us`, or later where it was predicted.
     pub valid_at_us: i64,

@@ -21,7 +21,7 @@ pub struct Cable {
 
 #[derive(Default)]
 struct HeardSoFar {
-    /// From the start of exposure to the moment's last byte.
+    /// From the capture time to the moment's last byte.
     latency: Histogram,
     moments: AtomicU64,
     bytes: AtomicU64,

@@ -1,6 +1,25 @@
 //! `posewire read` at the other end.
 
+use std::path::Path;
+use std::process::Child;
+use std::sync::mpsc;
+
 use super::*;
+
+/// `posewire read` of this port, and what it says on standard error.
+fn reading(port: &Path) -> (Child, mpsc::Receiver<String>) {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_posewire"))
+        .arg("read")
+        .arg(port)
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut told = BufReader::new(child.stderr.take().unwrap()).lines();
+    let (sender, lines) = mpsc::channel();
+    std::thread::spawn(move || told.try_for_each(|line| sender.send(line.unwrap())));
+    (child, lines)
+}
 
 #[test]
 fn posewire_read_says_what_is_wrong_with_a_line_it_understands_nothing_of() {
@@ -9,16 +28,7 @@ fn posewire_read_says_what_is_wrong_with_a_line_it_understands_nothing_of() {
     let noise = b"\xf8\x80\x7f\x00";
     for said in [&[(&b""[..], silent)][..], &[(noise, other_rate)], &[(b"", silent), (noise, other_rate)]] {
         let pty = Pty::open();
-        let mut child = Command::new(env!("CARGO_BIN_EXE_posewire"))
-            .arg("read")
-            .arg(&pty.path)
-            .stdout(Stdio::null())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut told = BufReader::new(child.stderr.take().unwrap()).lines();
-        let (sender, lines) = std::sync::mpsc::channel();
-        std::thread::spawn(move || told.try_for_each(|line| sender.send(line.unwrap())));
+        let (mut child, lines) = reading(&pty.path);
         for (bytes, expected) in said {
             let began = Instant::now();
             let line = loop {
@@ -43,16 +53,7 @@ fn posewire_read_says_once_why_a_lost_port_cannot_be_had() {
     let name = folder.path().join("port");
     let first = Pty::open();
     symlink(&first.path, &name).unwrap();
-    let mut child = Command::new(env!("CARGO_BIN_EXE_posewire"))
-        .arg("read")
-        .arg(&name)
-        .stdout(Stdio::null())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut told = BufReader::new(child.stderr.take().unwrap()).lines();
-    let (sender, lines) = std::sync::mpsc::channel();
-    std::thread::spawn(move || told.try_for_each(|line| sender.send(line.unwrap())));
+    let (mut child, lines) = reading(&name);
     // Everything up to the line that says so.
     let until = |what: &str| -> Vec<String> {
         let mut heard = Vec::new();

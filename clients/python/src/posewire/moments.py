@@ -24,7 +24,7 @@ class Moment:
     """The persons that were sent with one `seq`. Times are microseconds of the host's monotonic clock."""
 
     seq: int
-    captured_us: int  #: start of the exposure
+    captured_us: int  #: capture time
     age_us: int  #: how old that was when the newest of the moment's packets here was sent
     horizon_us: int  #: what the poses describe: this long after the capture
     expected: int  #: how many persons it was sent with: more than `packets` where some were lost

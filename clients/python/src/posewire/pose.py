@@ -56,7 +56,7 @@ class Pose:
     """One person at one moment."""
 
     seq: int
-    captured_us: int  #: start of the exposure on the host's monotonic clock
+    captured_us: int  #: capture time on the host's monotonic clock
     age_us: int  #: how old that was when the packet was sent
     horizon_us: int  #: what the pose describes: this long after the capture
     track_id: int  #: stable identity, from 1

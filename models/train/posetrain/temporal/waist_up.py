@@ -24,7 +24,7 @@ import numpy as np
 
 from posetrain.data.packs import FACE, JOINTS, Floats, Pixels
 from posetrain.keypoints.sides import HIPS, SHOULDERS
-from posetrain.temporal.films import write
+from posetrain.temporal.films import CENTRE_PX, write
 
 RENDERED = (1280, 960)
 SIZES = ((640, 480), (640, 480), (320, 240))
@@ -68,9 +68,11 @@ def cut(
     pictures: Iterator[Pixels], joints: Floats, matrix: Floats, size: tuple[int, int]
 ) -> tuple[list[Pixels], Floats]:
     """The window of each picture, and the joints in it, from its corner; those outside carry no label."""
-    by_index = matrix.copy()
-    by_index[:, 2] += 0.5 * matrix[:, :2].sum(axis=1) - 0.5
-    shown = [np.asarray(cv2.warpAffine(p, by_index, size, flags=cv2.INTER_AREA), np.uint8) for p in pictures]
+    # twice too large, then averaged: warps sample, and small windows would be jagged
+    twice, by_index = (2 * size[0], 2 * size[1]), 2 * matrix
+    by_index[:, 2] += CENTRE_PX * by_index[:, :2].sum(axis=1) - CENTRE_PX
+    large = (cv2.warpAffine(p, by_index, twice, flags=cv2.INTER_LINEAR) for p in pictures)
+    shown = [np.asarray(cv2.resize(p, size, interpolation=cv2.INTER_AREA), np.uint8) for p in large]
     places = joints[..., :2] @ matrix[:, :2].T + matrix[:, 2]
     inside = ((places >= 0) & (places <= np.array(size))).all(axis=-1)
     return shown, np.concatenate([places, (joints[..., 2] * inside)[..., None]], axis=-1)
