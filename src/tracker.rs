@@ -26,7 +26,7 @@ use crate::telemetry::Stage;
 use crate::temporal::{Observation, TemporalModel};
 use crate::track::{Assignment, Crop, Crops, Identities, IdentityRules, Origin, is_strip_at_edge};
 
-/// Joints that are known of whoever is told of and was not seen. Of fewer nobody could say where somebody is: they are what an
+/// Joints that are known, in the picture or beyond its edge, of whoever is told of and was not seen. Of fewer nobody could say where somebody is: they are what an
 /// expected pose is left with when it fades.
 const MIN_EXPECTED: usize = 8;
 

@@ -134,7 +134,7 @@ impl<K: Clock> Standby<K> {
                 None
             }
             Err(error) => {
-                log::debug!("while the built-in clip runs: {error}");
+                log::debug!("while the built-in clip runs: {error:#}");
                 self.candidate = None;
                 None
             }

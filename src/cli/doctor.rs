@@ -238,9 +238,9 @@ fn the_models(report: &mut Report<impl Write>) -> std::io::Result<()> {
             model.map(|m| infer::load(&m.manifest, &m.onnx).map(|plan| (m.manifest.name, plan))).transpose()
         });
         let loaded = loaded.map(|model| model.map(|(name, plan)| format!("{name} on {}", plan.engine())));
-        network(report, role, loaded.map_err(|e| e.to_string()))?;
+        network(report, role, loaded.map_err(|e| format!("{e:#}")))?;
     }
-    let smoother = models::temporal(BUILTIN, SMOOTHER).map_err(|e| e.to_string()).and_then(|weights| {
+    let smoother = models::temporal(BUILTIN, SMOOTHER).map_err(|e| format!("{e:#}")).and_then(|weights| {
         temporal::build(SMOOTHER, weights.as_deref(), None).map_err(|e| e.to_string())
     });
     network(report, "temporal", smoother.map(|model| Some(model.name().to_owned())))

@@ -53,7 +53,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
                     writeln!(out, "  {}", manifest.display())?;
                 }
                 Err(error) => {
-                    writeln!(out, "{name:<12} cannot be used: {error}")?;
+                    writeln!(out, "{name:<12} cannot be used: {error:#}")?;
                     is_whole = false;
                 }
             }

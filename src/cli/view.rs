@@ -215,7 +215,7 @@ fn take_frames(
             Ok(None) | Err(CaptureError::Lost { .. }) => continue,
             Err(CaptureError::Ended) => break None,
             // What is there can be looked at nevertheless.
-            Err(error) if taken.frames > 0 => break Some(error.to_string()),
+            Err(error) if taken.frames > 0 => break Some(format!("{error:#}")),
             Err(error) => return Err(error.into()),
         };
         for (run, tracker) in trackers.iter_mut().enumerate() {

@@ -64,7 +64,7 @@ pub fn run(args: &Labelled) -> anyhow::Result<ExitCode> {
         let frame = match read_picture(&args.images.join(&image.file_name)) {
             Ok(frame) => frame,
             Err(error) => {
-                warn!("{error}; left out");
+                warn!("{error:#}; left out");
                 unread += 1;
                 continue;
             }
