@@ -190,7 +190,7 @@ impl Tracker {
     ) -> Result<PoseFrame, TrackError> {
         let at_us = frame.captured_at_us;
         let predicted: [Option<Pose>; MAX_PERSONS] =
-            std::array::from_fn(|slot| self.known[slot].map(|f| f.at(0, self.scores[slot], at_us).value));
+            std::array::from_fn(|slot| self.known[slot].map(|f| f.expected_at(at_us)));
 
         let look = self.look(frame, &predicted);
         // A search looks at everything, and whoever is found is cropped from the same picture.

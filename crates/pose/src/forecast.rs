@@ -64,6 +64,18 @@ impl Forecast {
         }
     }
 
+    /// Where the person is expected at `valid_at_us`: places of [`at`](Self::at), scores and sigma of the capture. How well a joint can be
+    /// foretold says nothing of whether it is a part of the person: at a few frames a second none can be.
+    pub fn expected_at(&self, valid_at_us: i64) -> Pose {
+        let mut pose = self.at(0, 0.0, valid_at_us).value;
+        for (j, joint) in pose.joints.iter_mut().enumerate() {
+            if joint.state != JointState::Absent {
+                (joint.score, joint.sigma_px) = (self.score[j], self.sigma_px[0][j]);
+            }
+        }
+        pose
+    }
+
     /// The same, where joints that are predicted beyond the edges of a picture of `width_px` by `height_px` are absent: a joint that is
     /// out of the picture is not a hidden one, and of somebody who sits at a desk nobody knows where the legs are.
     #[must_use]
@@ -179,6 +191,22 @@ mod tests {
         }
         assert_eq!((seen.score[13], seen.score[14]), (0.0, 0.8));
         assert_eq!(seen.known_joints(), JOINTS - 2);
+    }
+
+    #[test]
+    fn a_joint_is_expected_as_surely_as_it_was_seen_however_far_ahead() {
+        let mut f = moving_right();
+        f.state[15] = JointState::Absent;
+        for ahead_us in [0, 40_000, 200_000, 900_000] {
+            let at_us = f.captured_at_us + ahead_us;
+            let (expected, told) = (f.expected_at(at_us), f.at(0, 0.0, at_us).value);
+            for (e, t) in expected.joints.iter().zip(told.joints) {
+                let sure = if t.state == JointState::Absent { (0.0, t.sigma_px) } else { (0.8, 1.0) };
+                assert_eq!((e.score, e.sigma_px), sure, "{ahead_us}");
+                assert_eq!((e.x_px, e.y_px, e.state), (t.x_px, t.y_px, t.state));
+            }
+        }
+        assert!(f.expected_at(f.captured_at_us + 1_000_001).bounds().is_none());
     }
 
     fn moving_right() -> Forecast {
