@@ -216,7 +216,8 @@ class Teaching(unittest.TestCase):
         one = torch.zeros(1)
         whole = Ends(torch.zeros(1, 2), torch.ones(1, 2))
         aim = Aim(torch.zeros(1, 2), one + 64, one, one > 0)
-        return Views(aim, whole, torch.zeros(1, 3, 64, 64), xy, labelled, ~labelled & False)
+        images, outside = torch.zeros(1, 3, 64, 64), ~labelled & False
+        return Views(aim=aim, ends=whole, images=images, xy=xy, inside=labelled, outside=outside)
 
     def test_a_teacher_is_believed_near_labels_and_where_it_is_sure(self) -> None:
         xy = torch.full((1, 17, 2), 31.5)

@@ -31,7 +31,8 @@ class AugmentConfig:
     """`scale` and `shift` are what a tracker does to its crop from one frame to the next (relative to the
     crop's side); rotation stands for leaning cameras and acrobatic poses, which the packs have too few
     of. `aspect` is an input's width over its height, at most 1: a narrower input is the middle of the square
-    crop, which then is as wide as it takes for the person to fit."""
+    crop, which then is as wide as it takes for the person to fit. `cut_off_chance`: how often the picture
+    ends across the body (`posetrain.data.cut_off`)."""
 
     scale: float = 0.25
     shift: float = 0.12
@@ -40,6 +41,7 @@ class AugmentConfig:
     half_body_chance: float = 0.12
     damage_chance: float = 0.30
     cutout_chance: float = 0.30
+    cut_off_chance: float = 0.0
     aspect: float = 1.0
 
 

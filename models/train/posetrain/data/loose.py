@@ -26,13 +26,15 @@ EDGE_CHANCE, GREY_CHANCE, WIDEST_EDGE = 0.12, 0.08, 0.2
 @dataclass(frozen=True)
 class Crop:
     """`matrix` [2, 3] is net-from-picture; `flip` says that it mirrors, so that joints changed sides. What lies beyond `low` and
-    `high`, (x, y) in net pixels, was blackened as where a picture ends."""
+    `high`, (x, y) in net pixels, was blackened as where a picture ends. `is_cut_off`: the picture ends across the body, so that what is
+    outside can be nowhere in the crop."""
 
     sample: Sample
     matrix: Floats
     flip: bool
     low: Floats
     high: Floats
+    is_cut_off: bool = False
 
 
 def loosely(

@@ -14,7 +14,7 @@ from posetrain.gpu.compiled import half_precision, quicker
 from posetrain.gpu.damage import spoiled
 from posetrain.gpu.store import Store
 from posetrain.gpu.teachers import asked_quicker
-from posetrain.gpu.views import Aim, Sampler, Views, aimed, of_nobody, sampled, viewed
+from posetrain.gpu.views import Aim, Labels, Sampler, aimed, of_nobody, sampled, viewed
 from posetrain.keypoints.codec import HeatmapCodec
 from posetrain.keypoints.steady_config import SteadyConfig
 from posetrain.keypoints.taught import HALF, NEAR_LABEL, SURE, TENTH
@@ -34,7 +34,7 @@ class Batch:
 
 
 def believed(
-    maps: Tensor, views: Views, extent: Tensor, cells: int, stride: float, alone: Tensor
+    maps: Tensor, views: Labels, extent: Tensor, cells: int, stride: float, alone: Tensor
 ) -> tuple[Tensor, Tensor]:
     """Of a teacher's logits over the crops: probabilities [B, 17, cells, cells] to aim at, and how much to believe each joint's,
     0..1. `extent` [B] is the person's, in cells; `alone` [B]: labels do not count."""

@@ -133,16 +133,22 @@ def ends(count: int, like: Tensor) -> Ends:
     return Ends(strips[:, :2], 1 - strips[:, 2:])
 
 
-@dataclass(frozen=True)
-class Views:
-    """`images` [B, 3, net, net] in 0..255 before damage, `xy` [B, 17, 2] net pixels, `inside` and `outside` [B, 17] booleans."""
+@dataclass(frozen=True, kw_only=True)
+class Labels:
+    """`xy` [B, 17, 2] net pixels, `inside` and `outside` [B, 17] booleans, of crops in which the picture ends at `ends`."""
 
-    aim: Aim
     ends: Ends
-    images: Tensor
     xy: Tensor
     inside: Tensor
     outside: Tensor
+
+
+@dataclass(frozen=True, kw_only=True)
+class Views(Labels):
+    """`images` [B, 3, net, net] in 0..255 before damage."""
+
+    aim: Aim
+    images: Tensor
 
 
 def viewed(store: Store, ids: Tensor, aim: Aim, net: int, sample: Sampler = sampled) -> Views:
@@ -156,4 +162,11 @@ def viewed(store: Store, ids: Tensor, aim: Aim, net: int, sample: Sampler = samp
     end = ends(len(ids), images)
     part = (xy + 0.5) / net
     within = ((part > end.low[:, None]) & (part < end.high[:, None])).all(dim=2)
-    return Views(aim, end, images * end.mask(net), xy, labelled & within, labelled & ~within)
+    return Views(
+        aim=aim,
+        ends=end,
+        images=images * end.mask(net),
+        xy=xy,
+        inside=labelled & within,
+        outside=labelled & ~within,
+    )

@@ -4,7 +4,7 @@
     python -m posetrain.keypoints.checkpoints checkpoints/large.npz LARGE.npz --mean-with checkpoints/large-taught.npz
 
 Halves (float16) of the averaged weights and statistics, and what they learned from; a card beside it says so too, and how good they are.
-`--mean-with`: half of each of two, for the next run to begin with; without a card.
+`--mean-with`: `--share` of one and the rest of another, for the next run to begin with; without a card.
 """
 
 from __future__ import annotations
@@ -161,11 +161,12 @@ def main() -> None:
     parser.add_argument("--config", type=Path, help="of the run, for the card")
     parser.add_argument("--caches", type=Path, help="that it learned from, for the card")
     parser.add_argument("--mean-with", type=Path, help="checkpoint to average the weights with")
+    parser.add_argument("--share", type=float, default=0.5, help="of the first in that mean")
     args = parser.parse_args()
     if args.mean_with:
-        halves = mean(weights_of(args.checkpoint), weights_of(args.mean_with), 0.5)
+        both = mean(weights_of(args.checkpoint), weights_of(args.mean_with), args.share)
         said = [learned_from(path) for path in (args.checkpoint, args.mean_with)]
-        store(halves, history(args.checkpoint)[0], args.out, sum(said, ()) if all(said) else ())
+        store(both, history(args.checkpoint)[0], args.out, sum(said, ()) if all(said) else ())
         return
     if args.config is None or args.caches is None:
         parser.error("a card needs --config and --caches")

@@ -26,7 +26,7 @@ from posetrain.data import cache
 from posetrain.data.augment import PAD, plain_crop
 from posetrain.data.licences import of_letter
 from posetrain.data.packs import KNOWN_PACKS
-from posetrain.keypoints import checkpoints
+from posetrain.keypoints import asked, checkpoints
 from posetrain.keypoints.codec import HeatmapCodec
 from posetrain.keypoints.mixture import Mixture, TaughtBatch
 from posetrain.keypoints.net import KeypointNet
@@ -133,6 +133,20 @@ def resume(path: Path, kept: Checkpoint) -> tuple[Progress, str | None]:
     return at, state.get(ARITHMETIC)
 
 
+def teacher_of(config: SteadyConfig, path: Path | None) -> KeypointNet | None:
+    """Who is asked about every crop. Raises `ValueError` where the configuration names somebody and no file is given, or the other way
+    round."""
+    if bool(config.teachers) != (path is not None):
+        raise ValueError(
+            f"{config.name}: --teacher goes with `teachers` in the configuration, and these with it"
+        )
+    if path is None:
+        return None
+    model = KeypointNet(config.net).to(memory_format=torch.channels_last).eval()
+    model.load_state_dict(checkpoints.weights_of(path))
+    return model
+
+
 def rate_at(config: SteadyConfig, at: Progress, anneal: int) -> float:
     """The learning rate: up over the first crops, then level, and down to nothing where it is annealed."""
     rate = config.learning_rate * min(1.0, (at.crops - at.warm_from + config.batch) / config.warmup_crops)
@@ -150,13 +164,16 @@ def train(
     until: int = 0,
     threads: int = 1,
     arithmetic: str | None = None,
+    teacher: Path | None = None,
 ) -> KeypointNet:
     """Trains for `minutes`, until `until` crops are seen, or until `anneal` crops have brought the learning rate to nothing;
-    returns the averaged weights. `arithmetic`: instead of what `out` was worked out in, or of what is quicker here."""
+    returns the averaged weights. `arithmetic`: instead of what `out` was worked out in, or of what is quicker here. `teacher`: the compact
+    checkpoint of a network of the same structure that is asked about every crop, where the configuration names `teachers`."""
     out.mkdir(parents=True, exist_ok=True)
     torch.manual_seed(config.seed)
     torch.set_num_threads(threads)
     model = KeypointNet(config.net).to(memory_format=torch.channels_last)
+    ask = teacher_of(config, teacher)
     ema, optimiser = copy.deepcopy(model), optimiser_of(model, config)
     kept, at = Checkpoint(out / "checkpoint.pt", model, ema, optimiser), Progress()
     learned = {*checkpoints.sources(config, caches)}
@@ -185,7 +202,7 @@ def train(
         batch = next(drawn)
         size = batch.images.shape[1]
         model.train()
-        loss = losses(config, model, batch, size)
+        loss = losses(config, model, asked.taught(batch, ask) if ask else batch, size)
         descend(loss, optimiser, model.parameters(), LONGEST)
         meter.add(loss.item(), config.batch)
         at.step, at.crops = at.step + 1, at.crops + config.batch
@@ -222,6 +239,11 @@ def main() -> None:
     parser.add_argument("--begin", type=Path, help="checkpoint to begin with, where --out has none")
     parser.add_argument("--threads", type=int, default=1, help="of the steps: two where two cores are free")
     parser.add_argument(
+        "--teacher",
+        type=Path,
+        help="compact checkpoint that is asked about every crop, of a network of the same structure",
+    )
+    parser.add_argument(
         "--arithmetic",
         choices=ARITHMETICS,
         help="instead of what --out was worked out in, or of the quicker one, which a new run settles on",
@@ -236,6 +258,7 @@ def main() -> None:
         args.begin,
         threads=args.threads,
         arithmetic=args.arithmetic,
+        teacher=args.teacher,
     )
 
 

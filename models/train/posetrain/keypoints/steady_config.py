@@ -16,13 +16,15 @@ from posetrain.keypoints.net import NetConfig
 class Source:
     """`cache` is a folder's name under --caches; `share` of the crops, in proportion to the other sources'; `weight` of its
     labels in the loss; `taught`: the part of a labelled joint's loss that asks for the teacher's map; `part` of its persons
-    alone are used, always the same ones, to measure what more of them would bring."""
+    alone are used, always the same ones, to measure what more of them would bring; `legless`: those alone whom the picture's lower edge
+    cuts off above the knees (`posetrain.data.cut_off`)."""
 
     cache: str
     share: float
     weight: float = 1.0
     taught: float = 0.0
     part: float = 1.0
+    legless: bool = False
 
 
 @dataclass(frozen=True)
@@ -30,8 +32,9 @@ class SteadyConfig:
     """`sizes` = (crops seen from which on, crop size in pixels, ...); batches take turns at several sizes. `sigma_px_at_160`: the
     Gaussian round a label on a crop of 160 px; on smaller ones it is smaller, the same part of the person. `val`: caches of which
     the val parts are looked at. `empty`: a cache of pictures of nobody, which `empty_chance` of the crops are parts of; all their
-    joints are absent, by `empty_weight` in the loss. `teachers`: the networks that are asked about each crop (`posetrain.gpu.distil`),
-    where no maps are stored. `licence`: the worst class that the weights may have
+    joints are absent, by `empty_weight` in the loss. `teachers`: the networks that are asked about each crop (`posetrain.gpu.distil`,
+    `posetrain.keypoints.asked`), instead of stored maps. `outside_weight`: of the flat map that is asked for where a labelled joint lies
+    beyond the crop; 1 where the picture ends across the body. `licence`: the worst class that the weights may have
     (`posetrain.data.licences`)."""
 
     name: str
