@@ -22,14 +22,15 @@ from posetrain.data.packs import KNOWN_PACKS, MIRROR
 from posetrain.gpu import damage, pieces
 from posetrain.gpu.arrivals import Arrivals
 from posetrain.gpu.backbone import Backbone, Conv, from_package
-from posetrain.gpu.batches import Stream, believed, learned
+from posetrain.gpu.batches import Stream, learned
 from posetrain.gpu.distil import Task, losses, rate, run, task_of
 from posetrain.gpu.pieces import Piece, encoded
 from posetrain.gpu.store import Store
 from posetrain.gpu.teachers import LARGE, Panel, network
 from posetrain.gpu.tutor import Tutor
-from posetrain.gpu.views import Aim, Ends, Views, aimed, ends, sampled, viewed
+from posetrain.gpu.views import Aim, Views, aimed, ends, sampled, viewed
 from posetrain.keypoints import checkpoints, steady
+from posetrain.keypoints.believed import Ends, believed
 from posetrain.keypoints.mixture import TaughtBatch
 from posetrain.keypoints.net import KeypointNet, NetConfig
 from posetrain.keypoints.steady_config import Source, SteadyConfig

@@ -7,17 +7,16 @@ from dataclasses import dataclass
 
 import torch
 from torch import Tensor
-from torch.nn import functional
 
-from posetrain.data.packs import BODY, JOINTS
+from posetrain.data.packs import JOINTS
 from posetrain.gpu.compiled import half_precision, quicker
 from posetrain.gpu.damage import spoiled
 from posetrain.gpu.store import Store
 from posetrain.gpu.teachers import asked_quicker
-from posetrain.gpu.views import Aim, Labels, Sampler, aimed, of_nobody, sampled, viewed
+from posetrain.gpu.views import Aim, Sampler, aimed, of_nobody, sampled, viewed
+from posetrain.keypoints.believed import believed
 from posetrain.keypoints.codec import HeatmapCodec
 from posetrain.keypoints.steady_config import SteadyConfig
-from posetrain.keypoints.taught import HALF, NEAR_LABEL, SURE, TENTH
 from posetrain.keypoints.train import JOINT_WEIGHT
 
 
@@ -31,41 +30,6 @@ class Batch:
     outside: Tensor
     target: Tensor
     target_weight: Tensor
-
-
-def believed(
-    maps: Tensor, views: Labels, extent: Tensor, cells: int, stride: float, alone: Tensor
-) -> tuple[Tensor, Tensor]:
-    """Of a teacher's logits over the crops: probabilities [B, 17, cells, cells] to aim at, and how much to believe each joint's,
-    0..1. `extent` [B] is the person's, in cells; `alone` [B]: labels do not count."""
-    p = maps.float().flatten(2).softmax(2).view_as(maps)
-    if p.shape[2] != cells:
-        p = functional.interpolate(p, size=cells, mode="bilinear", antialias=True, align_corners=False)
-        p = p / p.sum(dim=(2, 3), keepdim=True).clamp(min=1e-6)
-    p = p * views.ends.mask(cells)
-    grid = torch.arange(cells, device=p.device, dtype=torch.float32)
-    label = (views.xy + 0.5) / stride - 0.5
-    counts = views.inside & ~alone[:, None]
-    spread = (2 * (NEAR_LABEL * extent) ** 2).clamp(min=0.5)[:, None, None]
-    across = torch.exp(-((grid - label[..., :1]) ** 2) / spread)
-    down = torch.exp(-((grid - label[..., 1:]) ** 2) / spread)
-    near = down[..., :, None] * across[..., None, :]
-    p = torch.where(counts[..., None, None], p * near, p)
-    mass = p.sum(dim=(2, 3))
-    peak = p.flatten(2).argmax(2)
-    row, column = peak // cells, peak % cells
-    reach = (TENTH * extent)[:, None, None]
-    rows = ((grid - row[..., None]).abs() <= reach).float()
-    columns = ((grid - column[..., None]).abs() <= reach).float()
-    sure = torch.einsum("bjh,bjhw,bjw->bj", rows, p, columns)
-    # a pose of the teacher's alone is believed as a labelled one, where it is sure
-    belief = torch.where(alone[:, None], 1.0, HALF) * torch.where(sure >= SURE, sure, 0.0)
-    belief = torch.where(counts, (1.5 * mass).clamp(max=1.0), belief)
-    body = torch.zeros(JOINTS, dtype=torch.bool, device=p.device)
-    body[BODY] = True
-    wanted = body | views.inside
-    belief = torch.where(wanted & ~views.outside & (mass >= 0.05), belief, 0.0)
-    return p / mass.clamp(min=1e-6)[..., None, None], belief
 
 
 @dataclass

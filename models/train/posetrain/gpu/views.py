@@ -16,6 +16,7 @@ from posetrain.data.augment import LOWER, UPPER, AugmentConfig
 from posetrain.data.loose import EDGE_CHANCE, LOOSE, USUAL, WIDEST_EDGE
 from posetrain.data.packs import JOINTS, MIRROR
 from posetrain.gpu.store import Store
+from posetrain.keypoints.believed import Ends, Labels
 
 MAX_DEGREES = 100.0
 
@@ -110,37 +111,12 @@ def sampled(pixels: Tensor, offset: Tensor, shape: Tensor, image_from_net: Tenso
 Sampler = Callable[[Tensor, Tensor, Tensor, Tensor, int], Tensor]
 
 
-@dataclass(frozen=True)
-class Ends:
-    """Where the picture ends inside a crop of `net` pixels: kept from `low` [B, 2] to `high` [B, 2] (x, y), in parts of the crop's side."""
-
-    low: Tensor
-    high: Tensor
-
-    def mask(self, net: int) -> Tensor:
-        """[B, 1, net, net] True where the picture is."""
-        at = (torch.arange(net, device=self.low.device) + 0.5) / net
-        x = (at > self.low[:, :1]) & (at < self.high[:, :1])
-        y = (at > self.low[:, 1:]) & (at < self.high[:, 1:])
-        return (y[:, :, None] & x[:, None, :])[:, None]
-
-
 def ends(count: int, like: Tensor) -> Ends:
     """A strip along one side is missing of EDGE_CHANCE of the crops."""
     wide = uniform(like, 0.03, WIDEST_EDGE, count) * (uniform(like, 0, 1, count) < EDGE_CHANCE)
     at = torch.randint(4, (count,), device=like.device)
     strips = wide[:, None] * torch.nn.functional.one_hot(at, 4)
     return Ends(strips[:, :2], 1 - strips[:, 2:])
-
-
-@dataclass(frozen=True, kw_only=True)
-class Labels:
-    """`xy` [B, 17, 2] net pixels, `inside` and `outside` [B, 17] booleans, of crops in which the picture ends at `ends`."""
-
-    ends: Ends
-    xy: Tensor
-    inside: Tensor
-    outside: Tensor
 
 
 @dataclass(frozen=True, kw_only=True)

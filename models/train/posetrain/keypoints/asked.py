@@ -9,8 +9,7 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
-from posetrain.gpu.batches import believed
-from posetrain.gpu.views import Ends, Labels
+from posetrain.keypoints.believed import Ends, Labels, believed
 from posetrain.keypoints.mixture import TaughtBatch
 from posetrain.keypoints.taught import STRIDE
 from posetrain.keypoints.train import to_input
@@ -22,7 +21,7 @@ Teacher = Callable[[Tensor], Tensor]
 @torch.no_grad()
 def taught(batch: TaughtBatch, teacher: Teacher) -> TaughtBatch:
     """The batch with what `teacher` says of its `unspoiled` crops as soft targets, in the places and by the weights that
-    `posetrain.gpu.batches` gives them. Raises `ValueError` where it has none."""
+    `posetrain.keypoints.believed` gives them. Raises `ValueError` where it has none."""
     asked = batch.unspoiled
     if asked is None:
         raise ValueError("a configuration without `teachers` draws no crops to ask a teacher about")
