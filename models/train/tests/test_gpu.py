@@ -177,6 +177,56 @@ class Geometry(unittest.TestCase):
         self.assertAlmostEqual(share, 0.12, delta=0.06)
 
 
+class CutOffs(unittest.TestCase):
+    def test_where_the_picture_ends_across_a_body_the_rest_is_black_and_outside_and_the_teacher_sees_it(
+        self,
+    ) -> None:
+        store, config = store_of(), AugmentConfig(cut_off_chance=1.0)
+        store.pixels += 1 + (store.pixels < 40) * 40
+        ids = torch.arange(6).repeat(40)
+        torch.manual_seed(5)
+        aim = aimed(store.joints[ids], config)
+        assert aim.cut_off is not None
+        cut = aim.cut_off.ends
+        self.assertGreater(int(cut.sum()), 60)
+        self.assertEqual(float(aim.angle[cut].abs().max()), 0)
+        views, whole = viewed(store, ids, aim, 64), viewed(store, ids, aim, 64, is_ended=False)
+        self.assertTrue(views.is_cut_off[cut].all())
+        black = ~views.ends.mask(64)
+        self.assertEqual(float((views.images * black).abs().max()), 0)
+        self.assertTrue((black.flatten(1).any(1))[cut].all())
+        self.assertGreater(
+            float((whole.images * black)[cut].mean()), 1, "the picture goes on for the teacher"
+        )
+        self.assertTrue(whole.ends.mask(64).all())
+        self.assertTrue(views.outside[cut].any(1).all())
+        self.assertTrue(views.inside[cut].any(1).all())
+        # the same joints are left as were seen when the crop was laid round them
+        crop = (views.xy > -0.5) & (views.xy < 63.5)
+        beyond = aim.cut_off.at[:, None] - store.joints[ids].gather(
+            2, aim.cut_off.axis[:, None, None].expand(-1, 17, 1)
+        ).squeeze(2)
+        seen = (store.joints[ids][..., 2] > 0) & ((beyond < 0) == aim.cut_off.is_first[:, None])
+        mirror = torch.from_numpy(MIRROR)
+        seen = torch.where(aim.flip[:, None], seen[:, mirror], seen) & crop.all(2)
+        near = (
+            views.xy - 64 * torch.where(views.ends.low > 0, views.ends.low, views.ends.high)[:, None]
+        ).abs()
+        sure = (near.amin(2) > 1.5) & cut[:, None]
+        self.assertTrue(torch.equal((views.inside & sure), (seen & sure)))
+
+    def test_legs_beyond_the_lower_edge_are_absent(self) -> None:
+        store = store_of()
+        store.joints[2, 13:, 2] = 0
+        store.joints[2, 5:7, 2] = 2
+        store.shape[2, 0] = int(store.joints[2, :, 1][store.joints[2, :, 2] > 0].max()) + 3
+        ids = torch.arange(6)
+        for chance, expected in ((0.0, 0.0), (1e-9, 1.0)):
+            views = viewed(store, ids, aimed(store.joints, AugmentConfig(cut_off_chance=chance)), 64)
+            self.assertEqual(float(views.outside[2, 13:].float().mean()), expected)
+            self.assertEqual(bool(views.is_cut_off[2]), expected > 0)
+
+
 class Damage(unittest.TestCase):
     def test_every_kind_changes_a_picture_and_keeps_it_one(self) -> None:
         torch.manual_seed(1)
@@ -218,7 +268,15 @@ class Teaching(unittest.TestCase):
         whole = Ends(torch.zeros(1, 2), torch.ones(1, 2))
         aim = Aim(torch.zeros(1, 2), one + 64, one, one > 0)
         images, outside = torch.zeros(1, 3, 64, 64), ~labelled & False
-        return Views(aim=aim, ends=whole, images=images, xy=xy, inside=labelled, outside=outside)
+        return Views(
+            aim=aim,
+            ends=whole,
+            images=images,
+            xy=xy,
+            inside=labelled,
+            outside=outside,
+            is_cut_off=torch.zeros(1, dtype=torch.bool),
+        )
 
     def test_a_teacher_is_believed_near_labels_and_where_it_is_sure(self) -> None:
         xy = torch.full((1, 17, 2), 31.5)

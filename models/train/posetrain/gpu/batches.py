@@ -103,7 +103,7 @@ class Stream:
             nobody = nobody[torch.randint(len(nobody), (config.batch - count,), device=store.device)]
         ids, source = self._persons(count)
         aim = aimed(store.joints[ids], config.augment)
-        seen = viewed(store, ids, aim, self.teacher_net, self.sample).images
+        seen = viewed(store, ids, aim, self.teacher_net, self.sample, is_ended=False).images
         with half_precision(store.device):
             said = self.teacher(as_input(seen))
         return Lesson(ids, source, aim, said, nobody)
@@ -128,7 +128,7 @@ class Stream:
         part = torch.where(views.inside, taught[:, None] * belief, belief)
         label_part = torch.where(taught[:, None] >= 1, 0.0, 1 - part)
         weight = views.inside * believes * label_part
-        outside = views.outside * config.outside_weight
+        outside = views.outside * torch.where(views.is_cut_off, 1.0, config.outside_weight)[:, None]
         target_weight, xy = part * believes, views.xy
         if empty := len(lesson.nobody):
             plain = viewed(store, lesson.nobody, of_nobody(store.shape[lesson.nobody]), net)

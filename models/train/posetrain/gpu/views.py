@@ -13,8 +13,10 @@ import torch
 from torch import Tensor
 
 from posetrain.data.augment import LOWER, UPPER, AugmentConfig
+from posetrain.data.cut_off import LEGS
 from posetrain.data.loose import EDGE_CHANCE, LOOSE, USUAL, WIDEST_EDGE
 from posetrain.data.packs import JOINTS, MIRROR
+from posetrain.gpu.cut_off import CutOff, drawn, without_legs
 from posetrain.gpu.store import Store
 from posetrain.keypoints.believed import Ends, Labels
 
@@ -27,12 +29,14 @@ def uniform(like: Tensor, low: float, high: float, *shape: int) -> Tensor:
 
 @dataclass(frozen=True)
 class Aim:
-    """Where crops lie: middle [B, 2] and side [B] in stored pixels, turned by `angle` [B] radians, mirrored where `flip` [B]."""
+    """Where crops lie: middle [B, 2] and side [B] in stored pixels, turned by `angle` [B] radians, mirrored where `flip` [B]; `cut_off`: of
+    whom the picture ends across the body. Without, nobody, and nobody's legs are beyond it."""
 
     centre: Tensor
     side: Tensor
     angle: Tensor
     flip: Tensor
+    cut_off: CutOff | None = None
 
     def image_from_net(self, net: int) -> Tensor:
         """[B, 2, 3] for crops of `net` pixels."""
@@ -60,7 +64,12 @@ def aimed(joints: Tensor, config: AugmentConfig) -> Aim:
     part[1, torch.from_numpy(LOWER).to(joints.device)] = True
     half = labelled & part[(uniform(joints, 0, 1, count) >= 0.75).long()]
     is_half = (uniform(joints, 0, 1, count) < config.half_body_chance) & (half.sum(1) >= 4)
-    focus = torch.where(is_half[:, None], half, labelled)[..., None]
+    focus = torch.where(is_half[:, None], half, labelled)
+    cut = None
+    if config.cut_off_chance > 0:
+        cut, seen = drawn(joints, config)
+        focus = torch.where(cut.ends[:, None], seen, focus)
+    focus = focus[..., None]
     low = torch.where(focus, joints[..., :2], torch.inf).amin(1)
     high = torch.where(focus, joints[..., :2], -torch.inf).amax(1)
     extent = (high - low).amax(1).clamp(min=8.0)
@@ -76,8 +85,10 @@ def aimed(joints: Tensor, config: AugmentConfig) -> Aim:
     centre = (low + high) / 2 + uniform(joints, -1, 1, count, 2) * reach[:, None]
     turned = uniform(joints, 0, 1, count) < config.rotate_chance
     degrees = torch.randn(count, device=joints.device) * config.rotate_degrees / 2
+    if cut is not None:
+        turned &= ~cut.ends
     angle = degrees.clamp(-MAX_DEGREES, MAX_DEGREES).deg2rad() * turned
-    return Aim(centre, side, angle, uniform(joints, 0, 1, count) < 0.5)
+    return Aim(centre, side, angle, uniform(joints, 0, 1, count) < 0.5, cut)
 
 
 def of_nobody(shape: Tensor) -> Aim:
@@ -111,6 +122,11 @@ def sampled(pixels: Tensor, offset: Tensor, shape: Tensor, image_from_net: Tenso
 Sampler = Callable[[Tensor, Tensor, Tensor, Tensor, int], Tensor]
 
 
+def all_of(count: int, like: Tensor) -> Ends:
+    """No strip is missing of any crop."""
+    return Ends(torch.zeros(count, 2, device=like.device), torch.ones(count, 2, device=like.device))
+
+
 def ends(count: int, like: Tensor) -> Ends:
     """A strip along one side is missing of EDGE_CHANCE of the crops."""
     wide = uniform(like, 0.03, WIDEST_EDGE, count) * (uniform(like, 0, 1, count) < EDGE_CHANCE)
@@ -121,13 +137,17 @@ def ends(count: int, like: Tensor) -> Ends:
 
 @dataclass(frozen=True, kw_only=True)
 class Views(Labels):
-    """`images` [B, 3, net, net] in 0..255 before damage."""
+    """`images` [B, 3, net, net] in 0..255 before damage; `is_cut_off` [B]: what is outside can be nowhere in the crop."""
 
     aim: Aim
     images: Tensor
+    is_cut_off: Tensor
 
 
-def viewed(store: Store, ids: Tensor, aim: Aim, net: int, sample: Sampler = sampled) -> Views:
+def viewed(
+    store: Store, ids: Tensor, aim: Aim, net: int, sample: Sampler = sampled, is_ended: bool = True
+) -> Views:
+    """Crops of persons where `aim` lies, of `net` pixels; the picture ends inside some of them, unless not `is_ended`."""
     joints, offset, shape = store.joints[ids], store.offset[ids], store.shape[ids]
     images = sample(store.pixels, offset, shape, aim.image_from_net(net), net)
     xy, labelled = aim.in_net(joints[..., :2], net), joints[..., 2] > 0
@@ -135,8 +155,17 @@ def viewed(store: Store, ids: Tensor, aim: Aim, net: int, sample: Sampler = samp
     flip = aim.flip[:, None]
     xy = torch.where(flip[..., None], xy[:, mirror], xy)
     labelled = torch.where(flip, labelled[:, mirror], labelled)
-    end = ends(len(ids), images)
+    end = ends(len(ids), images) if is_ended else all_of(len(ids), images)
+    is_cut_off = torch.zeros(len(ids), dtype=torch.bool, device=ids.device)
+    is_legless = is_cut_off
+    if cut := aim.cut_off:
+        is_legless = without_legs(joints, shape)
+        is_cut_off = cut.ends | is_legless
+        if is_ended:
+            end = cut.strips(aim.centre, aim.side, aim.flip, end)
     part = (xy + 0.5) / net
+    legs = torch.zeros(JOINTS, dtype=torch.bool, device=ids.device)
+    legs[LEGS] = True
     within = ((part > end.low[:, None]) & (part < end.high[:, None])).all(dim=2)
     return Views(
         aim=aim,
@@ -144,5 +173,6 @@ def viewed(store: Store, ids: Tensor, aim: Aim, net: int, sample: Sampler = samp
         images=images * end.mask(net),
         xy=xy,
         inside=labelled & within,
-        outside=labelled & ~within,
+        outside=(labelled & ~within) | (is_legless[:, None] & legs),
+        is_cut_off=is_cut_off,
     )
