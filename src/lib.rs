@@ -34,6 +34,7 @@ pub mod capture;
 pub mod config;
 pub mod metres;
 pub mod output;
+pub mod permission;
 pub mod pipeline;
 pub mod reason;
 pub mod tracker;

@@ -9,6 +9,7 @@ use std::process::ExitCode;
 use posewire::capture::v4l::{CameraListing, NodeKind};
 use posewire::config::{BUILTIN, SMOOTHER};
 use posewire::output::serial::{PortInfo, list_ports};
+use posewire::permission::{Denial, forbidden};
 use posewire::telemetry::board;
 use posewire::temporal;
 use posewire::{infer, models};
@@ -116,9 +117,10 @@ const NO_CAMERA: &str =
 fn camera(report: &mut Report<impl Write>, camera: &CameraListing) -> std::io::Result<()> {
     let path = camera.path.display();
     match &camera.problem {
-        // A node that the user may not open is the one problem with a cure of its own.
-        Some(_) if camera.is_forbidden => report
+        // A node that may not be opened is the one problem with a cure of its own.
+        Some(_) if camera.denial == Some(Denial::Permissions) => report
             .fail(format_args!("{path} may not be opened: sudo usermod -aG video $USER, then log in again")),
+        Some(problem) if camera.denial == Some(Denial::DeviceList) => report.fail(problem),
         Some(problem) => report.note(problem),
         None if camera.modes.iter().any(|m| m.fps >= 29.0) => {
             report.ok(format_args!("{path} ({}): {} modes", camera.name, camera.modes.len()))
@@ -139,8 +141,10 @@ fn csi_cameras(report: &mut Report<impl Write>, sensors: &[String]) -> std::io::
     })
 }
 
-fn may_open(path: &Path) -> bool {
-    access(path, Access::READ_OK | Access::WRITE_OK).is_ok()
+/// What keeps the user from `path`: whatever else does counts as its permissions.
+fn denial(path: &Path) -> Option<Denial> {
+    let error = access(path, Access::READ_OK | Access::WRITE_OK).err()?;
+    Some(Denial::of(&error.into()).unwrap_or(Denial::Permissions))
 }
 
 fn serial_ports(report: &mut Report<impl Write>) -> std::io::Result<()> {
@@ -148,19 +152,22 @@ fn serial_ports(report: &mut Report<impl Write>) -> std::io::Result<()> {
     if ports.is_empty() {
         report.note("no serial port: plug in the adapter or the microcontroller")?;
     }
-    ports.iter().try_for_each(|p| serial_port(report, p, may_open(&p.path)))
+    ports.iter().try_for_each(|p| serial_port(report, p, denial(&p.path)))
 }
 
-fn serial_port(report: &mut Report<impl Write>, port: &PortInfo, may_open: bool) -> std::io::Result<()> {
+fn serial_port(
+    report: &mut Report<impl Write>,
+    port: &PortInfo,
+    denial: Option<Denial>,
+) -> std::io::Result<()> {
     let name = port.name().display();
     // No group gives access to a console's port, and nothing is wrong where another one is used.
-    if !may_open && !port.is_console {
-        report
-            .fail(format_args!("{name} may not be opened: sudo usermod -aG {} $USER, then log in again", port.group()))
-    } else if let Some(hint) = port.hint() {
-        report.note(format_args!("{name}: {hint}"))
-    } else {
-        report.ok(name)
+    match (denial.filter(|_| !port.is_console), port.hint()) {
+        (Some(Denial::Permissions), _) => report
+            .fail(format_args!("{name} may not be opened: sudo usermod -aG {} $USER, then log in again", port.group())),
+        (Some(Denial::DeviceList), _) => report.fail(format_args!("{name}: {}", forbidden(&port.path))),
+        (None, Some(hint)) => report.note(format_args!("{name}: {hint}")),
+        (None, None) => report.ok(name),
     }
 }
 
@@ -277,22 +284,24 @@ mod tests {
         use posewire::capture::v4l::Mode;
         use posewire::picture::PixelFormat::Yuyv;
 
-        let listing = |fps: f32, problem: Option<&str>, may_open: bool| CameraListing {
+        let listing = |fps: f32, problem: Option<&str>, denial: Option<Denial>| CameraListing {
             path: "/dev/video7".into(),
             by_id: None,
             name: "HD Webcam".into(),
             modes: vec![Mode { format: Yuyv, width: 640, height: 480, fps }],
             problem: problem.map(Into::into),
             kind: NodeKind::Camera,
-            is_forbidden: !may_open,
+            denial,
         };
-        for (fps, problem, may_open, begins, says, fails) in [
-            (30.0, None, true, "ok", "HD Webcam", false),
-            (15.0, None, true, "note", "use a USB 3 port", false),
-            (30.0, Some("no permission"), false, "FAIL", "usermod -aG video", true),
-            (30.0, Some("busy: another program uses it"), true, "note", "another program uses it", false),
+        let [group, unit] = [Denial::Permissions, Denial::DeviceList].map(Some);
+        for (fps, problem, denial, begins, says, fails) in [
+            (30.0, None, None, "ok", "HD Webcam", false),
+            (15.0, None, None, "note", "use a USB 3 port", false),
+            (30.0, Some("no permission"), group, "FAIL", "usermod -aG video", true),
+            (30.0, Some("a unit allows it"), unit, "FAIL  a unit allows it", "", true),
+            (30.0, Some("busy: another program uses it"), None, "note", "another program uses it", false),
         ] {
-            let (text, ailing) = told(|report| camera(report, &listing(fps, problem, may_open)));
+            let (text, ailing) = told(|report| camera(report, &listing(fps, problem, denial)));
             assert!(text.starts_with(begins) && text.contains(says), "{text}");
             assert_eq!(ailing, fails, "{text}");
         }
@@ -308,7 +317,7 @@ mod tests {
             modes: Vec::new(),
             problem: Some("/dev/video10 (x): what it is".into()),
             kind,
-            is_forbidden: false,
+            denial: None,
         };
         let nodes =
             [node(NodeKind::Other), node(NodeKind::Ribbon), node(NodeKind::Ribbon), node(NodeKind::Other)];
@@ -339,6 +348,7 @@ mod tests {
 
     #[test]
     fn a_port_is_judged_by_permission_console_and_latency() {
+        let [group, unit] = [Denial::Permissions, Denial::DeviceList].map(Some);
         let port = |latency_timer_ms| PortInfo {
             path: "/dev/ttyUSB0".into(),
             by_id: Some("/dev/serial/by-id/usb-x".into()),
@@ -348,15 +358,17 @@ mod tests {
             is_console: false,
             is_debug_connector: false,
         };
-        let (text, ailing) = told(|report| serial_port(report, &port(Some(1)), true));
+        let (text, ailing) = told(|report| serial_port(report, &port(Some(1)), None));
         assert!(text.starts_with("ok") && text.contains("by-id/usb-x") && !ailing, "{text}");
-        let (text, ailing) = told(|report| serial_port(report, &port(None), false));
+        let (text, ailing) = told(|report| serial_port(report, &port(None), group));
         assert!(text.starts_with("FAIL") && text.contains("usermod -aG dialout") && ailing, "{text}");
-        let (text, ailing) = told(|report| serial_port(report, &port(Some(16)), true));
+        let (text, ailing) = told(|report| serial_port(report, &port(None), unit));
+        assert!(text.starts_with("FAIL") && text.contains("DeviceAllow=/dev/ttyUSB0 rw") && ailing, "{text}");
+        let (text, ailing) = told(|report| serial_port(report, &port(Some(16)), None));
         assert!(text.starts_with("note") && text.contains("latency_timer") && !ailing, "{text}");
-        for may_open in [false, true] {
+        for denial in [group, unit, None] {
             let console = PortInfo { is_console: true, ..port(None) };
-            let (text, ailing) = told(|report| serial_port(report, &console, may_open));
+            let (text, ailing) = told(|report| serial_port(report, &console, denial));
             assert!(text.starts_with("note") && text.contains("console") && !ailing, "{text}");
             assert!(!text.contains("usermod"), "{text}");
         }

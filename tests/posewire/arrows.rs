@@ -5,12 +5,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Each module of `src/` and the modules that it may name. An arrow that is added here changes the design.
-const MODULES: [(&str, &[&str]); 29] = [
+const MODULES: [(&str, &[&str]); 30] = [
     // What every stage may see.
     ("child_process", &[]),
     ("progress", &["tty"]),
     ("stderr_tail", &[]),
     ("reason", &[]),
+    ("permission", &[]),
     ("telemetry", &[]),
     ("tty", &[]),
     ("usb", &[]),
@@ -25,7 +26,7 @@ const MODULES: [(&str, &[&str]); 29] = [
     ("picture", &[]),
     ("temporal", &[]),
     // The stages: none knows another.
-    ("capture", &["avi", "child_process", "clock", "picture", "reason", "stderr_tail", "usb"]),
+    ("capture", &["avi", "child_process", "clock", "permission", "picture", "reason", "stderr_tail", "usb"]),
     ("infer", &["files", "math", "picture", "reason", "telemetry"]),
     ("keypoints", &["infer", "maps", "math", "picture"]),
     ("track", &[]),
@@ -39,6 +40,7 @@ const MODULES: [(&str, &[&str]); 29] = [
             "coco",
             "files",
             "names",
+            "permission",
             "picture",
             "reason",
             "stderr_tail",

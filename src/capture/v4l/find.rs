@@ -11,6 +11,7 @@ use v4l::{Capabilities, Device, FourCC, Fraction};
 
 use super::judge::{Facts, Not, PIPED, judge};
 use crate::capture::mode::{Mode, from_fourcc};
+use crate::permission::{Denial, forbidden};
 use crate::reason::Reason;
 
 /// Names that stay with a camera whatever port number it gets.
@@ -38,8 +39,8 @@ pub struct CameraListing {
     pub problem: Option<String>,
     /// What it is, or may be.
     pub kind: NodeKind,
-    /// The user may not open it.
-    pub is_forbidden: bool,
+    /// Why it may not be opened, where it may not.
+    pub denial: Option<Denial>,
 }
 
 /// What a video node is to somebody who looks for a camera.
@@ -106,28 +107,28 @@ impl Trouble {
 
 /// Every `/dev/video*`, in the order of their numbers, cameras or not.
 pub fn list_cameras() -> Vec<CameraListing> {
-    nodes()
-        .into_iter()
-        .map(|path| {
-            let by_id = by_id_of(&path);
-            let opened = Device::with_path(&path);
-            let is_forbidden = opened.as_ref().is_err_and(|e| e.kind() == io::ErrorKind::PermissionDenied);
-            let device = opened.map_err(|e| Trouble::of(&path, e));
-            match device.and_then(|d| probe(&d, &path)) {
-                Ok(Probed { card: name, modes, is_piped }) => {
-                    let kind = if is_piped { NodeKind::Piped } else { NodeKind::Camera };
-                    let problem = is_piped.then(|| unset_pipeline(&path, &name));
-                    CameraListing { path, by_id, name, modes, problem, kind, is_forbidden }
-                }
-                Err(trouble) => {
-                    let name = sysfs_name(&path);
-                    let kind = trouble.kind();
-                    let (modes, problem) = (Vec::new(), Some(format!("{:#}", trouble.why)));
-                    CameraListing { path, by_id, name, modes, problem, kind, is_forbidden }
-                }
-            }
-        })
-        .collect()
+    let opened = nodes().into_iter().map(|path| (Device::with_path(&path), path));
+    opened.map(|(opened, path)| listing(path, opened)).collect()
+}
+
+/// The node `path`, `opened` just now.
+fn listing(path: PathBuf, opened: io::Result<Device>) -> CameraListing {
+    let by_id = by_id_of(&path);
+    let denial = opened.as_ref().err().and_then(Denial::of);
+    let device = opened.map_err(|e| Trouble::of(&path, e));
+    match device.and_then(|d| probe(&d, &path)) {
+        Ok(Probed { card: name, modes, is_piped }) => {
+            let kind = if is_piped { NodeKind::Piped } else { NodeKind::Camera };
+            let problem = is_piped.then(|| unset_pipeline(&path, &name));
+            CameraListing { path, by_id, name, modes, problem, kind, denial }
+        }
+        Err(trouble) => {
+            let name = sysfs_name(&path);
+            let kind = trouble.kind();
+            let (modes, problem) = (Vec::new(), Some(format!("{:#}", trouble.why)));
+            CameraListing { path, by_id, name, modes, problem, kind, denial }
+        }
+    }
 }
 
 /// `/dev/video*` by number.
@@ -271,22 +272,16 @@ fn rates(interval: &FrameIntervalEnum) -> Vec<f32> {
 }
 
 /// What an error of the system means for a camera, and what to do.
-pub(super) fn explain(path: &Path, error: io::Error) -> Reason {
-    let path = path.display();
+pub(super) fn explain(node: &Path, error: io::Error) -> Reason {
+    let (path, denial) = (node.display(), Denial::of(&error));
     let known = match error.raw_os_error() {
         Some(libc::ENOENT | libc::ENXIO | libc::ENODEV) => {
             format!("{path}: no such camera; plug it in, or see `posewire devices` for those there are")
         }
-        Some(libc::EACCES) => {
+        _ if denial == Some(Denial::Permissions) => {
             format!("{path}: no permission; run `sudo usermod -aG video $USER` and log in again")
         }
-        // A control group's list of devices.
-        Some(libc::EPERM) => {
-            format!(
-                "{path}: forbidden by the service's unit or the container that this runs in; a unit allows it with DeviceAllow={path} \
-                 rw (sudo systemctl edit posewire)"
-            )
-        }
+        _ if denial == Some(Denial::DeviceList) => format!("{path}: {}", forbidden(node)),
         Some(libc::EBUSY) => {
             format!("{path}: busy: another program uses it; `fuser -v {path}` says which")
         }
@@ -316,6 +311,19 @@ mod tests {
     use v4l::capability::Flags;
 
     use super::*;
+
+    #[test]
+    fn a_node_that_may_not_be_opened_is_listed_with_what_denies_it() {
+        for (code, denial, cure) in [
+            (libc::EACCES, Some(Denial::Permissions), "usermod -aG video"),
+            (libc::EPERM, Some(Denial::DeviceList), "DeviceAllow=/dev/video97 rw"),
+            (libc::EBUSY, None, "another program uses it"),
+        ] {
+            let node = listing("/dev/video97".into(), Err(io::Error::from_raw_os_error(code)));
+            assert_eq!((node.denial, node.kind), (denial, NodeKind::Camera));
+            assert!(node.problem.as_ref().is_some_and(|problem| problem.contains(cure)), "{node:?}");
+        }
+    }
 
     #[test]
     fn of_a_camera_that_is_lost_no_other_node_is_reported_as_none() {

@@ -10,6 +10,7 @@ use std::path::Path;
 
 use super::{Canvas, FrameStamp, Surface};
 use crate::output::SinkError;
+use crate::permission::{Denial, forbidden};
 use crate::reason::Reason;
 
 /// What `--display fb` is without a device.
@@ -50,18 +51,7 @@ impl Framebuffer {
     pub fn at(device: &Path, sys: &Path) -> Result<Self, SinkError> {
         let shown = device.display();
         let fatal = |why: Reason| SinkError::fatal(format_args!("--display fb: {shown}"), why);
-        let file = File::options().write(true).open(device).map_err(|e| {
-            fatal(match e.kind() {
-                io::ErrorKind::NotFound => {
-                    "there is no framebuffer; is a screen attached, and is this a Linux console?".into()
-                }
-                io::ErrorKind::PermissionDenied => {
-                    "no permission; add yourself to its group (sudo usermod -aG video $USER) and log in again"
-                        .into()
-                }
-                _ => Reason::of(e),
-            })
-        })?;
+        let file = File::options().write(true).open(device).map_err(|e| fatal(refused(device, e)))?;
         let attribute = |name: &str| {
             let path = sys.join(name);
             fs::read_to_string(&path).map_err(|e| fatal(Reason::of(e).within(path.display())))
@@ -127,6 +117,20 @@ impl Surface for Framebuffer {
     }
 }
 
+/// Why `device` cannot be opened, and what to do.
+fn refused(device: &Path, error: io::Error) -> Reason {
+    match Denial::of(&error) {
+        Some(Denial::Permissions) => {
+            "no permission; add yourself to its group (sudo usermod -aG video $USER) and log in again".into()
+        }
+        Some(Denial::DeviceList) => forbidden(device).into(),
+        None if error.kind() == io::ErrorKind::NotFound => {
+            "there is no framebuffer; is a screen attached, and is this a Linux console?".into()
+        }
+        None => Reason::of(error),
+    }
+}
+
 /// One call to the system; where there is no framebuffer either, two.
 fn write_all_at(file: &mut File, bytes: &[u8], at: u64) -> io::Result<()> {
     #[cfg(unix)]
@@ -149,6 +153,19 @@ fn mode_size(modes: &str) -> Option<(usize, usize)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_keeps_from_a_framebuffer_is_said_with_its_cure() {
+        for (code, says) in [
+            (libc::ENOENT, "there is no framebuffer"),
+            (libc::EACCES, "usermod -aG video"),
+            (libc::EPERM, "DeviceAllow=/dev/fb1 rw"),
+            (libc::EIO, "os error"),
+        ] {
+            let told = refused(Path::new("/dev/fb1"), io::Error::from_raw_os_error(code)).to_string();
+            assert!(told.contains(says), "{told}");
+        }
+    }
 
     #[test]
     fn the_visible_part_of_a_mode_is_understood() {

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use pose_wire::DEFAULT_BAUD;
 
 use super::ports::{BAUD_RANGE, PortInfo, group_of, list_ports, port_at};
+use crate::permission::{Denial, forbidden};
 
 /// Why a serial port cannot be used. Where the system's reason is not one of those known here, it is the source.
 #[derive(Debug, thiserror::Error)]
@@ -55,10 +56,7 @@ pub enum PortError {
         group: String,
     },
     /// No user may open it in here.
-    #[error(
-        "{path}: forbidden by the service's unit or the container that this runs in; a unit allows it with DeviceAllow={path} rw \
-         (sudo systemctl edit posewire)"
-    )]
+    #[error("{path}: {}", forbidden(.path))]
     Forbidden {
         /// The port.
         path: PathBuf,
@@ -137,10 +135,7 @@ impl PortError {
     pub(super) fn of_opening(path: PathBuf, baud: u32, source: io::Error) -> Self {
         match source.kind() {
             io::ErrorKind::NotFound => Self::Missing { path, there_are: names() },
-            // Files are denied with EACCES; this is a control group's list of devices.
-            io::ErrorKind::PermissionDenied if source.raw_os_error() == Some(libc::EPERM) => {
-                Self::Forbidden { path }
-            }
+            _ if Denial::of(&source) == Some(Denial::DeviceList) => Self::Forbidden { path },
             io::ErrorKind::PermissionDenied => Self::denied(port_at(&path), path),
             _ if source.raw_os_error() == Some(libc::ENOTTY) => Self::NotSerial { path, there_are: names() },
             _ if source.raw_os_error() == Some(libc::EBUSY) => Self::InUse { path },
