@@ -3,6 +3,11 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+/// The folder of `node` (`/dev/ttyACM0`, or a link to it) in the kernel's folder of its `class` (`/sys/class/tty`).
+pub fn folder_of(node: &Path, class: &Path) -> Option<PathBuf> {
+    Some(class.join(fs::canonicalize(node).ok()?.file_name()?))
+}
+
 /// The USB device that a node's folder (`/sys/class/tty/ttyACM0`) belongs to: the nearest above it. The hub above that one has a serial
 /// number too.
 pub fn device_of(node: &Path) -> Option<PathBuf> {

@@ -6,16 +6,14 @@ use std::path::{Path, PathBuf};
 use crate::usb;
 
 /// The device that the node `/dev/videoN` (or a link to it) belongs to, in the kernel's tree under `sysfs`: on USB, the port it is plugged into.
-pub fn device_of(node: &Path, sysfs: &Path) -> Option<PathBuf> {
-    let node = fs::canonicalize(node).ok()?;
-    fs::canonicalize(sysfs.join(node.file_name()?).join("device")).ok()
+pub fn port_of(node: &Path, sysfs: &Path) -> Option<PathBuf> {
+    fs::canonicalize(usb::folder_of(node, sysfs)?.join("device")).ok()
 }
 
 /// `046d:0825` or `046d:0825:SERIAL` of the node `/dev/videoN` (or a link to it), as the kernel's tree under `sysfs`
 /// (`/sys/class/video4linux`) tells it; `None` for what hangs on no USB.
 pub fn usb_id_of(node: &Path, sysfs: &Path) -> Option<String> {
-    let node = fs::canonicalize(node).ok()?;
-    let device = usb::device_of(&sysfs.join(node.file_name()?))?;
+    let device = usb::device_of(&usb::folder_of(node, sysfs)?)?;
     let serial = usb::word(&device.join("serial")).filter(|serial| !serial.is_empty());
     let serial = serial.map(|serial| format!(":{serial}")).unwrap_or_default();
     Some(usb::product(&device)? + &serial)
@@ -46,7 +44,7 @@ mod tests {
         fs::write(device.join("idProduct"), "0825\n").unwrap();
         let id = |name: &str| usb_id_of(&dev.join(name), &class);
         assert_eq!(id("video0").as_deref(), Some("046d:0825"));
-        let at = |name: &str| device_of(&dev.join(name), &class);
+        let at = |name: &str| port_of(&dev.join(name), &class);
         assert_eq!((at("video0"), at("video7")), (fs::canonicalize(&interface).ok(), None));
         fs::write(device.join("serial"), "5A3B1C20\n").unwrap();
         symlink(dev.join("video0"), dev.join("by-id")).unwrap();

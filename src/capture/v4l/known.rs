@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::mute_last;
-use crate::capture::usb::{device_of, usb_id_of};
+use crate::capture::usb::{port_of, usb_id_of};
 
 /// A video node, as the kernel's tree tells it without opening it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,7 +20,7 @@ pub(super) struct Node {
 impl Node {
     /// What is known of `path`, which may be a link.
     pub fn of(path: &Path, sysfs: &Path) -> Self {
-        Self { path: node_of(path), usb_id: usb_id_of(path, sysfs), port: device_of(path, sysfs) }
+        Self { path: node_of(path), usb_id: usb_id_of(path, sysfs), port: port_of(path, sysfs) }
     }
 }
 

@@ -9,8 +9,7 @@ use crate::usb::{self, word};
 
 /// The USB device of the port that `path` names, be it by a link.
 fn usb_device_of(root: &Path, path: &Path) -> Option<PathBuf> {
-    let node = fs::canonicalize(path).ok()?;
-    usb::device_of(&root.join("sys/class/tty").join(node.file_name()?))
+    usb::device_of(&usb::folder_of(path, &root.join("sys/class/tty"))?)
 }
 
 /// Vendor and product of what is plugged in at `path`, on USB.
