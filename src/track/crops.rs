@@ -65,7 +65,8 @@ pub(super) fn covers(person: &PersonBox, b: &BoxPx) -> bool {
     b.overlap_of_smaller(&person.box_px) >= SAME_COVER
 }
 
-fn has_room(crops: &Crops, max_persons: usize) -> bool {
+/// Whether another crop fits, of no more than `max_persons`.
+pub fn has_room(crops: &Crops, max_persons: usize) -> bool {
     crops.len() < max_persons.min(MAX_PERSONS)
 }
 

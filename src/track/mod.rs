@@ -26,7 +26,8 @@ mod search;
 pub use appearance::{Appearance, BodyRegion};
 pub use associate::{MIN_JOINT_SCORE, similarity};
 pub use crops::{
-    Crop, Crops, Origin, expand_partial_boxes, merge_after_pause, occluded_detections, unmatched_detections,
+    Crop, Crops, Origin, expand_partial_boxes, has_room, merge_after_pause, occluded_detections,
+    unmatched_detections,
 };
 pub use identities::{Assignment, Identities};
 pub use picture::{distinct_persons, is_at_edge_alone, is_strip_at_edge};

@@ -6,7 +6,7 @@ use super::TrackError;
 use crate::keypoints::{MAX_FOUND, PersonFinder};
 use crate::picture::Picture;
 use crate::telemetry::Stage;
-use crate::track::{Crops, MIN_JOINT_SCORE, occluded_detections, similarity};
+use crate::track::{Crops, MIN_JOINT_SCORE, has_room, occluded_detections, similarity};
 
 /// Behind somebody alone nobody is looked for: whoever comes to them is seen on the way, and most who are followed are alone.
 const MIN_SEEN: usize = 2;
@@ -47,7 +47,7 @@ impl Behind {
     ) -> Result<(), TrackError> {
         self.people.clear();
         self.people.extend(people);
-        if self.people.len() < MIN_SEEN || crops.len() >= self.max_persons {
+        if self.people.len() < MIN_SEEN || !has_room(crops, self.max_persons) {
             return Ok(());
         }
         finder.fit_without(picture, &self.people);
