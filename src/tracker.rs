@@ -199,7 +199,7 @@ impl Tracker {
         let size = picture.image_size;
         let shown = predicted.iter().zip(self.identities.shown());
         let people = shown.filter_map(|(pose, is_shown)| pose.filter(|_| is_shown));
-        let crops = self.searcher.search(&picture, &look, people, ended)?;
+        let crops = self.searcher.search(&picture, look, people, ended)?;
 
         let seen = read_joints(&mut self.net, &picture, &crops, &self.searcher, ended)?;
         let worn: ArrayVec<_, MAX_PERSONS> =

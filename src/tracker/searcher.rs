@@ -59,11 +59,11 @@ impl Searcher {
     pub(super) fn search(
         &mut self,
         picture: &Picture<'_>,
-        look: &Look,
+        look: Look,
         people: impl Iterator<Item = Pose>,
         ended: &mut dyn FnMut(Stage),
     ) -> Result<Crops, TrackError> {
-        let mut crops = look.crops.clone();
+        let mut crops = look.crops;
         let Some(finder) = self.finder.as_mut().filter(|_| look.is_search) else {
             self.rhythm.rested();
             self.found.clear();
@@ -147,9 +147,9 @@ mod tests {
         let frame = clip.next_frame(Duration::ZERO).expect("a frame").expect("no wait");
         let mut decoder = Decoder::new().expect("sets up");
         let picture = decoder.decode(&frame, 1).expect("decodes");
-        let look = look(Crops::new());
         let mut looked_at = || {
-            let crops = searcher.search(&picture, &look, std::iter::empty(), &mut |_| {}).expect("runs");
+            let look = look(Crops::new());
+            let crops = searcher.search(&picture, look, std::iter::empty(), &mut |_| {}).expect("runs");
             assert_eq!(crops.len(), 1, "one place");
             crops[0].box_px
         };
@@ -213,7 +213,7 @@ mod tests {
         for (was_seen, is_taken) in [(true, false), (false, true)] {
             let followed = Crop { box_px, origin: Origin::Followed { was_seen } };
             let look = look([followed].into_iter().collect());
-            let crops = searcher.search(&picture, &look, std::iter::empty(), &mut |_| {}).expect("runs");
+            let crops = searcher.search(&picture, look, std::iter::empty(), &mut |_| {}).expect("runs");
             assert_eq!(crops[..] != [followed], is_taken, "{crops:?}");
             let mut seen = [strip];
             searcher.weigh(&crops, picture.image_size, &mut seen);
