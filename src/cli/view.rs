@@ -205,6 +205,7 @@ fn take_frames(
     let name = source.info().name;
     let progress = Progress::start(format!("{name}: waiting for the first frame"));
     let mut jpeg = JpegEncoder::new(QUALITY)?;
+    let mut text = Vec::new();
     let mut taken = Taken::default();
     let error = loop {
         if is_over.load(Ordering::Relaxed) {
@@ -220,7 +221,7 @@ fn take_frames(
         };
         for (run, tracker) in trackers.iter_mut().enumerate() {
             match tracker.track(&frame) {
-                Ok(poses) => reel.push_line(run, &line(&poses))?,
+                Ok(poses) => reel.push_line(run, line(&poses, &mut text))?,
                 Err(error) if error.is_of_this_frame_alone() => taken.damaged += u64::from(run == 0),
                 Err(error) => return Err(error.into()),
             }
@@ -245,8 +246,8 @@ fn take_frames(
     Ok(taken.frames)
 }
 
-/// The poses as they were at the moment of capture, as a JSON line.
-fn line(poses: &PoseFrame) -> Vec<u8> {
+/// The poses as they were at the moment of capture, as a JSON line in `text`.
+fn line<'a>(poses: &PoseFrame, text: &'a mut Vec<u8>) -> &'a [u8] {
     let head = Head {
         seq: poses.seq,
         frame: Some(poses.frame),
@@ -256,9 +257,9 @@ fn line(poses: &PoseFrame) -> Vec<u8> {
         source: None,
         floor: None,
     };
-    let mut line = Vec::new();
-    Format::Full.write(&mut line, &head, Predict::Capture.poses(poses, 0));
-    line
+    text.clear();
+    Format::Full.write(text, &head, Predict::Capture.poses(poses, 0));
+    text
 }
 
 impl Taken {
