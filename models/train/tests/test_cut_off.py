@@ -14,6 +14,7 @@ from posetrain.data import cache, packs
 from posetrain.data.cut_off import LEGS, crop_of, ended, without_legs
 from posetrain.data.loose import loosely
 from posetrain.keypoints import asked, steady
+from posetrain.keypoints.checkpoints import sources
 from posetrain.keypoints.mixture import Mixture
 from posetrain.keypoints.steady_config import Source
 from tests.test_steady import PLAIN, caches, config, figure
@@ -94,6 +95,8 @@ class Legless(unittest.TestCase):
         batch = mixture.batch(0, 64)
         self.assertTrue((batch.outside[:, LEGS] == 1).all())
         self.assertEqual(float(batch.weight[:, LEGS].abs().sum()), 0)
+        twice = config(sources=(Source("few", 0.9), *alone))
+        self.assertEqual(sources(twice, self.folder), sources(config(), self.folder), "counted once")
         whole = Mixture(config(augment=PLAIN), self.folder, 0)
         self.assertFalse(
             whole.legless[0].any(), "who learns of no picture's end is not told of legs beyond it"

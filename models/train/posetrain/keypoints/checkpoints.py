@@ -116,12 +116,14 @@ def sources(config: SteadyConfig, caches: Path) -> dict[str, int]:
     """Training persons of each pack; teachers and pictures of nobody are among them with none."""
     out: dict[str, int] = {}
     train = cache.SPLITS.index("train")
-    for source in config.sources:
-        records = cache.load(caches / source.cache)
+    # a cache may be a source twice, the second time of some of its persons alone
+    for name in dict.fromkeys(source.cache for source in config.sources):
+        records = cache.load(caches / name)
         for pack, count in zip(
             *np.unique(records.pack[records.split == train], return_counts=True), strict=True
         ):
             out[KNOWN_PACKS[pack]] = out.get(KNOWN_PACKS[pack], 0) + int(count)
+    for source in config.sources:
         out |= dict.fromkeys(teachers_of(config, source, caches), 0)
     return out | dict.fromkeys(EMPTY_PACKS if config.empty else (), 0)
 
