@@ -21,7 +21,7 @@ from posetrain.temporal.clip_set import Clip, ClipSet
 from posetrain.temporal.frames import MIX, frame
 from posetrain.temporal.model import OUTPUTS, Answer, Hyper, TemporalXl, read
 from posetrain.temporal.motion import Truth
-from posetrain.temporal.noise import Real, begin_exchanged, hide, later
+from posetrain.temporal.noise import Real, begin_exchanged, cut_off, hide, later
 from posetrain.temporal.warp import warp
 
 
@@ -153,6 +153,26 @@ class Labels(unittest.TestCase):
 
 
 class Sides(unittest.TestCase):
+    def test_of_a_lane_cut_off_no_leg_is_seen_or_asked_for(self) -> None:
+        rng = np.random.default_rng(3)
+        b, t = 60, 20
+        truth = Truth(
+            times=np.tile(np.arange(t, dtype=np.float64), (b, 1)),
+            xy=np.zeros((b, t, 4, 17, 2), np.float32),
+            valid=np.ones((b, t, 4, 17), bool),
+            xyz=np.zeros((b, t, 17, 3), np.float32),
+            lifted=np.zeros(b, bool),
+            extent=np.ones((b, t), np.float32),
+        )
+        score = np.ones((b, t, 17))
+        cut_off(rng, 0.5, truth, score)
+        unseen = (score == 0).all(axis=1)
+        counts = unseen.sum(axis=1)
+        self.assertEqual(set(counts.tolist()), {0, 4, 6}, "knees and ankles; hips, too")
+        self.assertTrue(18 < (counts > 0).sum() < 42, "half of the lanes")
+        self.assertTrue(unseen[counts > 0][:, 13:].all())
+        np.testing.assert_array_equal(truth.valid.any(axis=(1, 2)), ~unseen)
+
     def test_a_lane_that_begins_exchanged_is_right_after_a_second(self) -> None:
         rng = np.random.default_rng(2)
         was, sure = rng.uniform(0, 99, (40, 50, 17, 2)).astype(np.float32), rng.random((40, 50, 17))

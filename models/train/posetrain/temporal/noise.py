@@ -120,6 +120,15 @@ def hide(rng: np.random.Generator, truth: Truth, xy: np.ndarray, score: np.ndarr
             score[i][heights > rng.uniform(0.5 * (low + high), high)] = 0
 
 
+def cut_off(rng: np.random.Generator, share: float, truth: Truth, score: np.ndarray) -> None:
+    """Of that share of the lanes the picture shows no legs from the first frame to the last, and of half of these no hips, as at a desk; in
+    place. Nothing is asked for there: what was never seen is absent."""
+    for i in np.flatnonzero(rng.random(len(score)) < share):
+        beyond = slice(11 if rng.random() < 0.5 else 13, 17)
+        score[i, :, beyond] = 0
+        truth.valid[i, :, :, beyond] = False
+
+
 def begin_exchanged(rng: np.random.Generator, share: float, xy: np.ndarray, score: np.ndarray) -> None:
     """That share of the lanes begins with left for right, for up to a second, less sure than after it; in place. A memory that begins
     wrong has to believe what is seen later and stays. From one to the other a network goes over by and by: its answer lies between two

@@ -24,7 +24,7 @@ from posetrain.temporal.inertia import Before, with_inertia
 from posetrain.temporal.learned import LEARNED, learned
 from posetrain.temporal.model import Answer, Hyper
 from posetrain.temporal.motion import Mocap, Penn, Truth, join, sample_times
-from posetrain.temporal.noise import Bank, Real, begin_exchanged, hide, made_up, tuning
+from posetrain.temporal.noise import Bank, Real, begin_exchanged, cut_off, hide, made_up, tuning
 from posetrain.temporal.peers import KINDS
 from posetrain.temporal.warp import warp
 from posetrain.temporal.weights import read_pwt
@@ -112,6 +112,8 @@ class Lanes:
         if d.get("warped"):
             warp(rng, d["warped"], truth, xy)
         hide(rng, truth, xy, score)
+        if d.get("cut_off"):
+            cut_off(rng, d["cut_off"], truth, score)
         if d.get("begin_exchanged"):
             begin_exchanged(rng, d["begin_exchanged"], xy, score)
         smooth = np.maximum(rng.uniform(-0.5, 1, b), 0)  # a third of the lanes as shipped
