@@ -173,6 +173,20 @@ class Sides(unittest.TestCase):
         self.assertTrue(unseen[counts > 0][:, 13:].all())
         np.testing.assert_array_equal(truth.valid.any(axis=(1, 2)), ~unseen)
 
+    def test_a_joint_that_was_never_surely_seen_moves_nothing(self) -> None:
+        rng = np.random.default_rng(4)
+        times = np.arange(30, dtype=np.float64)[None]
+        xy = rng.uniform(0, 200, (1, 30, 17, 2)).astype(np.float32)
+        seen = {}
+        for said in (0.0, 0.19, 0.2):
+            score = np.full((1, 30, 17), 0.9, np.float32)
+            score[:, :, 13:] = said
+            seen[said] = frame(times, xy, score, np.full(1, 0.5))
+        np.testing.assert_array_equal(seen[0.0].features, seen[0.19].features)
+        self.assertFalse(seen[0.19].present[..., 13:].any())
+        self.assertTrue(seen[0.2].present.all())
+        self.assertTrue((seen[0.0].features != seen[0.2].features).any())
+
     def test_a_lane_that_begins_exchanged_is_right_after_a_second(self) -> None:
         rng = np.random.default_rng(2)
         was, sure = rng.uniform(0, 99, (40, 50, 17, 2)).astype(np.float32), rng.random((40, 50, 17))

@@ -154,7 +154,10 @@ impl Person {
             };
             f.state[j] = if measured {
                 JointState::Measured
-            } else if sigma <= (if frame.seen[j] { VAGUE_SIGMA } else { LOST_SIGMA }) && !is_lost {
+            } else if frame.known[j]
+                && sigma <= (if frame.seen[j] { VAGUE_SIGMA } else { LOST_SIGMA })
+                && !is_lost
+            {
                 JointState::Predicted
             } else {
                 JointState::Absent

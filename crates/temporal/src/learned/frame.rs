@@ -6,7 +6,7 @@
 
 use pose::{JOINTS, Keypoints};
 
-use crate::seen;
+use crate::{MEASURED_SCORE, seen};
 
 /// Times inside the model are in frames of 30 Hz, microseconds each.
 pub(super) const NOMINAL_US: f32 = 1e6 / 30.0;
@@ -46,7 +46,9 @@ pub(super) struct PersonFrame {
     log_scale: f32,
     /// `[observation or where it was last seen, running means...][joint]`, in the frame.
     pub bank: [[[f32; 2]; JOINTS]; MIX],
-    known: [bool; JOINTS],
+    /// Seen at least once, the first time with [`MEASURED_SCORE`]: what a network says of legs beyond the picture's edge is noise, and would
+    /// pull centre and scale about.
+    pub known: [bool; JOINTS],
     /// Nominal frames since last seen.
     pub age: [f32; JOINTS],
     pub seen: [bool; JOINTS],
@@ -77,7 +79,8 @@ impl PersonFrame {
     /// `smoothness` 0..=1 chooses the place on the lag-versus-jitter curve.
     pub fn take(&mut self, dt: f32, keypoints: &Keypoints, smoothness: f32, features: &mut [f32; FEATURES]) {
         let joints = &keypoints.joints;
-        self.seen = joints.each_ref().map(seen);
+        self.seen =
+            std::array::from_fn(|j| seen(&joints[j]) && (self.known[j] || joints[j].score >= MEASURED_SCORE));
         let any = self.seen.contains(&true);
         let before = (self.centre_px, self.log_scale);
         let first = any && self.observations == 0.0;
@@ -220,6 +223,27 @@ mod tests {
         for (a, b) in a.iter().zip(b) {
             assert!((a - b).abs() < 2e-3, "{a} {b}");
         }
+    }
+
+    /// What a network says of legs below the picture: now and then a low score, wherever.
+    #[test]
+    fn a_joint_that_was_never_surely_seen_moves_nothing() {
+        let run = |score: f32| {
+            let (mut frame, mut features) = (PersonFrame::default(), [0.0; FEATURES]);
+            for i in 0..30 {
+                let mut k = person(100.0, 50.0, 1.0);
+                for (j, joint) in k.joints.iter_mut().enumerate().skip(13) {
+                    *joint = Keypoint { x_px: (37 * i * j % 400) as f32, score, ..*joint };
+                }
+                frame.take(1.0, &k, 0.5, &mut features);
+            }
+            (features, frame.known)
+        };
+        let (without, doubtful, sure) = (run(0.0), run(0.19), run(0.2));
+        assert_eq!(without, doubtful);
+        assert_eq!(without.1, std::array::from_fn(|j| j < 13));
+        assert_ne!(without.0, sure.0);
+        assert_eq!(sure.1, [true; JOINTS]);
     }
 
     #[test]

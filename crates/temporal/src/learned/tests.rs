@@ -167,7 +167,7 @@ fn measured_is_what_is_seen_there_and_sure_predicted_what_is_known_well_enough_a
     bias[DELTAS..DELTAS + SIGMAS].iter_mut().for_each(|v| *v += 1.8);
     let mut model = Xl::new(&super::weights::testing::write(&SMALL, &tensors), 0.5).unwrap();
     let (mut frame, mut random) = (PersonFrame::default(), fastrand::Rng::with_seed(5));
-    let mut counts = [0; 6];
+    let (mut counts, mut known) = ([0; 6], [false; JOINTS]);
     for i in 0..300 {
         let mut keypoints = person(300.0, 100.0);
         for k in &mut keypoints.joints {
@@ -180,13 +180,14 @@ fn measured_is_what_is_seen_there_and_sure_predicted_what_is_known_well_enough_a
             let [x, y] = f.places_px[0][j];
             let off = (k.x_px - x).hypot(k.y_px - y) / frame.scale_px();
             let sigma = f.sigma_px[0][j] / frame.scale_px();
-            let is_seen = k.score >= 0.05;
+            let is_seen = k.score >= if known[j] { 0.05 } else { 0.2 };
+            known[j] |= is_seen;
             let most = if is_seen { 0.4 } else { 0.15 };
             // What lies on an edge may go either way.
             if (off / 0.1 - 1.0).abs() < 0.01 || (sigma / most - 1.0).abs() < 0.01 {
                 continue;
             }
-            let (state, kind) = match (k.score >= 0.2, off < 0.1, sigma < most) {
+            let (state, kind) = match (k.score >= 0.2, off < 0.1, sigma < most && known[j]) {
                 (true, true, _) => (pose::JointState::Measured, 0),
                 (_, _, true) => {
                     (pose::JointState::Predicted, if is_seen { 1 + usize::from(sigma > 0.15) } else { 3 })

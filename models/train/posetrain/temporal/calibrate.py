@@ -19,7 +19,6 @@ import numpy as np
 
 from posetrain.data.source import source_of
 from posetrain.temporal.answers import answers, is_measured, is_predicted, places_px, sigma_px
-from posetrain.temporal.frames import MIN_SCORE
 from posetrain.temporal.motion import Mocap, Truth
 from posetrain.temporal.noise import Bank, times_of, tuning
 from posetrain.temporal.peers import Causal
@@ -47,7 +46,7 @@ def ratios(
     f, a = answers(model, truth.times, xy, score, smooth)
     place = show_through(places_px(f, a, lead), xy, score, truth.times, f.scale_px, shown)[:, :, 0]
     sigma = sigma_px(f, a)[:, :, 0]
-    seen = score >= MIN_SCORE
+    seen = f.present
     measured = is_measured(f, place, xy, score)
     predicted = is_predicted(f, sigma, measured, seen, widen)
     off = np.abs(place - truth.xy[:, :, 0]) / sigma[..., None]

@@ -16,6 +16,7 @@ import numpy as np
 from posetrain.data.packs import JOINTS
 
 MIN_SCORE = 0.05  # below this a joint counts as not seen
+FIRST_SCORE = 0.2  # and below this, one that was never seen before: of legs beyond the picture's edge a network says something, too
 MAX_PLACE_PX = 1e5  # no camera has such pixels: beyond it, or not finite, a joint counts as not seen
 NOMINAL_US = 1e6 / 30  # times inside the model are in frames of 30 Hz
 CENTRE_FRAMES = 7.5  # time constants, nominal frames
@@ -75,6 +76,7 @@ class FrameState:
         xy = xy.astype(F)
         with np.errstate(invalid="ignore"):
             present = (score >= MIN_SCORE) & np.isfinite(xy).all(-1) & (np.abs(xy) < MAX_PLACE_PX).all(-1)
+        present &= self.seen | (score >= FIRST_SCORE)
         xy = np.where(present[..., None], xy, F(0))
         score = np.where(present, score, F(0)).astype(F)
         dt = dt.astype(F)

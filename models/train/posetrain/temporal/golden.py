@@ -43,6 +43,7 @@ def drawn() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     score = rng.uniform(0.3, 1, (STEPS, JOINTS))
     score[rng.random((STEPS, JOINTS)) < 0.1] = 0
     score[40:46] = 0
+    score[:20, 16] = 0.12  # noise, for never before it was seen surely
     return at_us, xy.round(2).astype(np.float32), score.round(3).astype(np.float32)
 
 

@@ -33,7 +33,6 @@ from posetrain.temporal.answers import (
     sigma_px,
 )
 from posetrain.temporal.calibrate import Fitting
-from posetrain.temporal.frames import MIN_SCORE
 from posetrain.temporal.motion import Truth
 from posetrain.temporal.peers import Causal
 from posetrain.temporal.residual import show_through
@@ -63,7 +62,7 @@ def claims(
     place = show_through(places_px(f, a, lead), xy, seen, truth.times, f.scale_px, shown)[:, :, 0]
     off = np.linalg.norm(place - truth.xy[:, :, 0], axis=-1) / truth.extent[..., None]
     measured = is_measured(f, place, xy, seen)
-    predicted = is_predicted(f, sigma_px(f, a)[:, :, 0], measured, seen >= MIN_SCORE, widen)
+    predicted = is_predicted(f, sigma_px(f, a)[:, :, 0], measured, f.present, widen)
     told = (measured | predicted) & truth.valid[:, :, 0]
     return [a.log_sigma.numpy()[:, :, 0][told], off[told] < WITHIN]
 
