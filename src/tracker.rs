@@ -188,9 +188,10 @@ impl Tracker {
         frame: &Frame,
         ended: &mut dyn FnMut(Stage),
     ) -> Result<PoseFrame, TrackError> {
-        let at_us = frame.captured_at_us;
+        let (at_us, width, height) = (frame.captured_at_us, frame.width, frame.height);
+        // What may be beyond the edge is looked for when it comes back; until then the crop is of what is in the picture.
         let predicted: [Option<Pose>; MAX_PERSONS] =
-            std::array::from_fn(|slot| self.known[slot].map(|f| f.expected_at(at_us)));
+            std::array::from_fn(|slot| self.known[slot].map(|f| f.within(width, height).expected_at(at_us)));
 
         let look = self.look(frame, &predicted);
         // A search looks at everything, and whoever is found is cropped from the same picture.
@@ -285,7 +286,6 @@ impl Tracker {
                 if a.detection.is_none() { self.min_joints.max(MIN_EXPECTED) } else { self.min_joints };
             a.is_reported && !has_left && forecast.known_joints() >= least
         });
-        // Crops are laid round what is expected outside, too: whoever comes back into the picture is seen at once.
         let told = reported.map(|(a, forecast)| (a, forecast.within(width_px, height_px)));
         let told = told.filter(|(_, forecast)| forecast.known_joints() >= self.min_joints);
         for (person, (a, forecast)) in persons.iter_mut().zip(told) {
