@@ -26,6 +26,13 @@ pub fn clear() {
     }
 }
 
+/// Says a line on standard error, in the place of that of the work. Where it cannot be written (a full disk, a reader that is gone) what was
+/// done is done nevertheless.
+pub fn say(line: std::fmt::Arguments<'_>) {
+    clear();
+    let _ = tty::say(format!("{line}\n").as_bytes());
+}
+
 /// A long piece of work, until the value is dropped. A thread of its own writes: the work may be at one thing for long.
 pub struct Progress {
     shared: Arc<Shared>,

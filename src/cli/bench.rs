@@ -23,7 +23,7 @@ use posewire::output::serial::{PortSpec, Serial, SerialOptions};
 use posewire::output::{PoseSink, Predict};
 use posewire::pipeline::supervisor::{NoNotify, supervise};
 use posewire::pipeline::{Options, Parts, Pipeline, Session};
-use posewire::progress::Progress;
+use posewire::progress::{Progress, say};
 use posewire::telemetry::alloc::Allocations;
 use posewire::telemetry::{Histogram, Stage, Summary, board};
 use posewire::{files, infer, models};
@@ -99,26 +99,26 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         let figures = figures()?;
         writeln!(file, "{figures}").and_then(|()| file.commit()).context("cannot write the figures")?;
     }
-    eprintln!("{}", next(&args, &report));
+    say(format_args!("{}", next(&args, &report)));
     Ok(ExitCode::SUCCESS)
 }
 
 /// Says what will be done, and how long that takes.
 fn plan(args: &Args) {
     if args.network {
-        return eprintln!(
+        return say(format_args!(
             "bench: the networks alone, {RUNS} runs on each engine: a minute or two on a small board"
-        );
+        ));
     }
     let pipeline_s = WARM_UP.as_secs() + args.seconds;
     let film = args.replay.as_ref().map_or("the built-in clip".to_owned(), |path| path.display().to_string());
-    eprintln!(
+    say(format_args!(
         "bench: the networks alone on each engine (at most {} s), then {film} through everything, to a serial port that goes nowhere \
          (2 s of warming up, {} s measured): about {} s in all",
         NETWORKS_WITHIN.as_secs(),
         args.seconds,
-        NETWORKS_WITHIN.as_secs() + pipeline_s + 2,
-    );
+        NETWORKS_WITHIN.as_secs() + pipeline_s + 2
+    ));
 }
 
 /// What the figures say is to be done.

@@ -14,6 +14,7 @@ use posewire::calibrate::{Board, CameraFile, Coverage, Paper, Shelf, UsbId, date
 use posewire::capture::{self, CaptureError, FrameSource, SourceConfig};
 use posewire::config::Size;
 use posewire::files::Replacement;
+use posewire::progress::say;
 
 use super::{Usage, signals};
 use gather::{Camera, Gathered, Wanted, first_picture, gather};
@@ -111,8 +112,8 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     write(&file, out, &path)?;
     tell(&file, gathered.coverage, &path, page.as_ref());
     match is_found {
-        true => eprintln!("posewire run finds it by the camera's USB id"),
-        false => eprintln!("used by: posewire run --calibration {}", path.display()),
+        true => say(format_args!("posewire run finds it by the camera's USB id")),
+        false => say(format_args!("used by: posewire run --calibration {}", path.display())),
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -172,7 +173,7 @@ fn write(file: &CameraFile, mut out: Replacement, path: &Path) -> anyhow::Result
 
 /// Says how good it is, and what to do where it is not.
 fn tell(file: &CameraFile, coverage: Coverage, path: &Path, page: Option<&Page>) {
-    eprintln!(
+    say(format_args!(
         "{}: {} views, {:.0} % of the picture, error {:.2} px, focal length {:.1} x {:.1} ± {:.1} px",
         path.display(),
         file.views,
@@ -181,7 +182,7 @@ fn tell(file: &CameraFile, coverage: Coverage, path: &Path, page: Option<&Page>)
         file.fx_px,
         file.fy_px,
         file.f_sigma_px
-    );
+    ));
     let next = next(file, coverage);
     if let Some(page) = page {
         let good = || {
@@ -193,7 +194,7 @@ fn tell(file: &CameraFile, coverage: Coverage, path: &Path, page: Option<&Page>)
         page.finish(&next.clone().unwrap_or_else(good));
     }
     if let Some(next) = next {
-        eprintln!("{next}");
+        say(format_args!("{next}"));
     }
 }
 
@@ -205,12 +206,12 @@ fn print(path: &Path, args: &Args) -> anyhow::Result<ExitCode> {
     out.write_all(&pdf)
         .and_then(|()| out.commit())
         .with_context(|| format!("{} cannot be written", path.display()))?;
-    eprintln!(
+    say(format_args!(
         "{}: {}x{} corners, squares of {square_mm} mm; print it at 100 % and glue it to something flat",
         path.display(),
         args.board.columns,
         args.board.rows
-    );
+    ));
     Ok(ExitCode::SUCCESS)
 }
 

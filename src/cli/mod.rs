@@ -20,7 +20,7 @@ use posewire::config::ConfigError;
 use posewire::files::{self, Replacement};
 use posewire::output::display::{self, LogTarget};
 use posewire::pipeline::PipelineError;
-use posewire::{progress, tty};
+use posewire::progress;
 
 /// What the command line and the configuration get wrong ends with this code, as clap itself does it.
 pub const EXIT_USAGE: u8 = 2;
@@ -118,8 +118,7 @@ pub fn main() -> ExitCode {
         if is_broken_pipe(&error) {
             return ExitCode::SUCCESS;
         }
-        // Standard error may be gone, or nobody reads it.
-        let _ = tty::say(format!("posewire: {error:#}\n").as_bytes());
+        progress::say(format_args!("posewire: {error:#}"));
         let is_usage = error.chain().any(|e| e.is::<Usage>() || e.is::<ConfigError>());
         ExitCode::from(if is_usage { EXIT_USAGE } else { 1 })
     })

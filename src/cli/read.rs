@@ -13,6 +13,7 @@ use pose_wire::{
 use posewire::output::display::{Canvas, FrameStamp, Seen, Status, Surface, Terminal, draw_poses};
 use posewire::output::jsonl::{BUILT_IN, Format, Head};
 use posewire::output::serial::{Heard, Places, PortSpec, Reader, ReceivePort};
+use posewire::progress::say;
 use signal_hook::consts::{SIGHUP, SIGQUIT};
 
 use super::signals;
@@ -117,7 +118,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     }
     drop(view);
     let c = reader.counters();
-    eprintln!(
+    say(format_args!(
         "{} moments, {} missed, {} incomplete; {} packets, {} doubled or late, {} damaged frames, {} of unknown type or version; the port was lost {} times",
         c.moments.given,
         c.moments.missed,
@@ -126,8 +127,8 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         c.moments.refused,
         c.wire.damaged(),
         c.wire.unknown_type + c.wire.version,
-        port.losses(),
-    );
+        port.losses()
+    ));
     Ok(ExitCode::SUCCESS)
 }
 

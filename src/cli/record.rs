@@ -11,7 +11,7 @@ use posewire::avi::Recording;
 use posewire::capture::{self, CaptureError, FrameSource, SourceConfig, SourceInfo};
 use posewire::config::Size;
 use posewire::picture::{Frame, JpegEncoder};
-use posewire::progress::Progress;
+use posewire::progress::{Progress, say};
 
 use super::{CLIP_FRAMES, signals, tell_source};
 
@@ -120,7 +120,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     }
     drop((progress, held));
     take.finish(&args.out, &info.name)?;
-    eprintln!("track it, always with the same poses: posewire run {out} --no-drop --jsonl poses.jsonl");
+    say(format_args!("track it, always with the same poses: posewire run {out} --no-drop --jsonl poses.jsonl"));
     Ok(ExitCode::SUCCESS)
 }
 
@@ -192,7 +192,7 @@ impl Take {
         if frames == 0 {
             bail!("{out}: no usable frame came from {source}{left_out}; nothing is recorded");
         }
-        eprintln!("{out}: {frames} frames, {seconds:.1} s, {:.1} MB{left_out}", bytes as f64 * 1e-6);
+        say(format_args!("{out}: {frames} frames, {seconds:.1} s, {:.1} MB{left_out}", bytes as f64 * 1e-6));
         Ok(())
     }
 }

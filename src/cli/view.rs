@@ -16,7 +16,7 @@ use posewire::output::Predict;
 use posewire::output::jsonl::{Format, Head};
 use posewire::output::web::{Reel, Viewer};
 use posewire::picture::{Frame, JpegEncoder, Turn};
-use posewire::progress::Progress;
+use posewire::progress::{Progress, say};
 use posewire::temporal::Smoother;
 use posewire::{Tracker, models};
 
@@ -159,7 +159,7 @@ fn config(args: &Args) -> anyhow::Result<Config> {
 
 fn open(address: &str, reel: Option<Reel>) -> anyhow::Result<Viewer> {
     let viewer = Viewer::open(address, reel)?;
-    eprintln!("open {} in a browser; Ctrl-C ends it", viewer.link());
+    say(format_args!("open {} in a browser; Ctrl-C ends it", viewer.link()));
     if let Some(warning) = viewer.warning() {
         log::warn!("{warning}");
     }
@@ -242,7 +242,7 @@ fn take_frames(
     let note = wrong.join("; ");
     reel.finish(&note);
     let told = if note.is_empty() { String::new() } else { format!("; {note}") };
-    eprintln!("{name}: {} frames are there{told}", taken.frames);
+    say(format_args!("{name}: {} frames are there{told}", taken.frames));
     Ok(taken.frames)
 }
 

@@ -267,3 +267,42 @@ fn a_port_that_vanishes_costs_the_other_outputs_nothing() {
     assert_eq!(status.code(), Some(0), "{text}");
     assert!(text.contains("lost") && text.contains("looking for it again"), "{text}");
 }
+
+/// As where the log is on a full disk: what was done is done.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_log_that_cannot_be_written_changes_no_exit_status() {
+    let folder = tempfile::tempdir().unwrap();
+    let full = || fs::File::options().write(true).open("/dev/full").unwrap();
+    let status = |args: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_posewire"));
+        command.args(args).current_dir(&folder).stderr(full()).output().unwrap().status.code()
+    };
+    let record = ["record", "clip.avi", "--synthetic", "--size", "160x120", "--frames", "3"];
+    assert_eq!(status(&record), Some(0));
+    assert!(folder.path().join("clip.avi").is_file());
+    assert_eq!(status(&["calibrate", "--print", "board.pdf"]), Some(0));
+    fs::write(folder.path().join("labels.json"), r#"{"images": [{"id": 1, "file_name": "a.png"}]}"#).unwrap();
+    image::RgbImage::new(64, 64).save(folder.path().join("a.png")).unwrap();
+    let predict = ["predict", "--images", ".", "--coco", "labels.json", "--out", "results.json"];
+    assert_eq!(status(&predict), Some(0));
+    assert_eq!(fs::read_to_string(folder.path().join("results.json")).unwrap(), "[]");
+    // What is ended from outside.
+    let mut view = Running::start(
+        Command::new(env!("CARGO_BIN_EXE_posewire"))
+            .args(["view", "clip.avi", "--web", "127.0.0.1:0"])
+            .current_dir(&folder)
+            .stderr(full()),
+    );
+    view.wait_until_it_listens();
+    std::thread::sleep(Duration::from_secs(1));
+    view.terminate();
+    assert_eq!(view.wait_within(LONG).code(), Some(0));
+    let cable = crate::pty::Pty::open();
+    let mut read = Running::start(
+        Command::new(env!("CARGO_BIN_EXE_posewire")).arg("read").arg(&cable.path).stderr(full()),
+    );
+    read.wait_until_it_listens();
+    read.terminate();
+    assert_eq!(read.wait_within(LONG).code(), Some(0));
+}

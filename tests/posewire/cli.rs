@@ -33,6 +33,22 @@ impl Running {
         stat.rsplit_once(") ").and_then(|(_, rest)| rest.chars().next()).unwrap()
     }
 
+    /// Waits until a signal asks it to end, and does not end it.
+    #[cfg(target_os = "linux")]
+    pub fn wait_until_it_listens(&self) {
+        let began = Instant::now();
+        loop {
+            let status = std::fs::read_to_string(format!("/proc/{}/status", self.0.id())).unwrap();
+            let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:")).expect("it has ended");
+            // SIGTERM is the fifteenth.
+            if u64::from_str_radix(caught.trim(), 16).unwrap() & 1 << 14 != 0 {
+                return;
+            }
+            assert!(began.elapsed() < Duration::from_secs(60), "it listens for no signal");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+
     /// What it holds in memory.
     #[cfg(target_os = "linux")]
     pub fn resident_kib(&self) -> u64 {

@@ -1,4 +1,5 @@
 //! `posewire eval`, as a program of its own: what measures is not on the device.
+#![deny(clippy::print_stderr)] // it panics where the log is on a full disk: `progress::say`
 
 mod cli {
     pub mod clips;
@@ -10,6 +11,7 @@ mod cli {
 use std::process::ExitCode;
 
 use clap::Parser;
+use posewire::progress::say;
 
 /// Measure accuracy: keypoint networks on pictures, temporal models on clips, the whole program on films, places in metres
 #[derive(Debug, Parser)]
@@ -40,7 +42,7 @@ fn main() -> ExitCode {
         Command::Metres(args) => cli::metres::run(args),
     };
     done.unwrap_or_else(|error| {
-        eprintln!("posewire eval: {error:#}");
+        say(format_args!("posewire eval: {error:#}"));
         ExitCode::FAILURE
     })
 }

@@ -3,6 +3,7 @@
 use posewire::calibrate::View;
 use posewire::output::web::{Calibrating, CalibrationPage};
 use posewire::picture::{Frame, JpegEncoder};
+use posewire::progress::say;
 
 use super::gather::{Gathered, seen};
 
@@ -19,7 +20,7 @@ impl Page {
     /// Serves it, and says where.
     pub fn open(address: &str) -> anyhow::Result<Self> {
         let page = CalibrationPage::open(address)?;
-        eprintln!("open {} in a browser", page.link());
+        say(format_args!("open {} in a browser", page.link()));
         if let Some(warning) = page.warning() {
             log::warn!("{warning}");
         }

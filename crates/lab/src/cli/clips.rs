@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::{Context, bail};
-use posewire::progress::Progress;
+use posewire::progress::{Progress, say};
 use posewire_lab::clips::{self, ClipSet};
 
 /// Accuracy, jitter and lag of every smoother on clips
@@ -64,12 +64,12 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         let family = family.with_context(|| format!("there is no filter '{name}' here: {names}"))?;
         println!("{}", clips::table(&train, &clips::every_setting(&train, family)));
     }
-    eprintln!(
+    say(format_args!(
         "choosing settings of {} filters on {}, then measuring them on {} more sets",
         families.len(),
         train.name,
         vals.len()
-    );
+    ));
     let progress = Progress::start("reading");
     let done = std::cell::Cell::new(0);
     let choices = clips::choose(&train, &families, &args.lag, |family| {
@@ -90,8 +90,8 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         }
     }
     match &args.out {
-        Some(out) => eprintln!("curves and figures are in {}", out.display()),
-        None => eprintln!("--out FOLDER keeps the figures and draws the curves"),
+        Some(out) => say(format_args!("curves and figures are in {}", out.display())),
+        None => say(format_args!("--out FOLDER keeps the figures and draws the curves")),
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::bail;
-use posewire::progress::Progress;
+use posewire::progress::{Progress, say};
 use posewire::temporal::Smoother;
 use posewire_lab::films::{Rendered, Take};
 
@@ -177,8 +177,8 @@ pub fn run(mut args: Args) -> anyhow::Result<ExitCode> {
     files.figures(&measured.figures()?)?;
     let what = if done.is_ok() { "all figures" } else { "the figures of what was measured" };
     match &args.json {
-        Some(path) => eprintln!("{what} are in {}", path.display()),
-        None => eprintln!("--json FILE keeps the figures"),
+        Some(path) => say(format_args!("{what} are in {}", path.display())),
+        None => say(format_args!("--json FILE keeps the figures")),
     }
     done.map(|()| ExitCode::SUCCESS)
 }

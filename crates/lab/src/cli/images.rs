@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 use posewire::coco::{GroundTruth, Prediction};
-use posewire::progress::Progress;
+use posewire::progress::{Progress, say};
 use posewire_lab::images;
 
 /// Accuracy of results on labelled pictures: OKS-AP as COCO counts it, PCK with 95 % intervals
@@ -55,7 +55,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
             .with_context(|| format!("cannot write {}", path.display()))?;
     }
     if args.json.is_none() {
-        eprintln!("--json FILE keeps all figures, --plot FILE.png draws the curve");
+        say(format_args!("--json FILE keeps all figures, --plot FILE.png draws the curve"));
     }
     Ok(ExitCode::SUCCESS)
 }
