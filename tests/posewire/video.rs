@@ -160,7 +160,8 @@ fn a_film_whose_encoder_is_killed_can_be_played_up_to_there() {
         let encoder = rustix::process::Pid::from_raw(encoder).unwrap();
         rustix::process::kill_process(encoder, rustix::process::Signal::KILL).unwrap();
         // No output is left.
-        child.wait().unwrap();
+        let status = child.wait().unwrap();
+        assert_eq!(status.code(), Some(1), "{name}: the rest is missing");
         let stream = lines_of(&folder.path().join(name)).remove(0);
         let frames: u32 = stream.rsplit(',').next().unwrap().parse().unwrap();
         assert!(stream.starts_with("640,480,") && frames > 20, "{name}: {stream}");

@@ -144,8 +144,13 @@ impl Video {
             return self.fatal(Reason::of(e));
         }
         tell_of_earlier(&self.name, &file);
+        let why = format!("{}, and the video ends there", ended.why);
+        if ended.left != Left::Film {
+            // Nobody has asked for its end: that the run lacks it is no success.
+            return self.fatal(why);
+        }
         self.is_cut_short = true;
-        SinkError::Closed(format!("{}, and the video ends there", ended.why).into())
+        SinkError::Closed(why.into())
     }
 
     /// Whether an earlier film would be gone once this one is in its place. A service keeps its earlier ones.
