@@ -23,7 +23,11 @@ pub(super) struct Shape<'a> {
 /// The standard output, or an open file, pipe or device: one `write` for all lines of a frame, so that a reader at the other end of
 /// a pipe sees them at once.
 pub(super) enum Lines {
-    Stdout { out: io::Stdout, is_begun: bool },
+    /// `file` where that is a file (`> FILE`).
+    Stdout {
+        file: Option<files::LinesFile>,
+        is_begun: bool,
+    },
     File(LinesFile),
 }
 
@@ -34,7 +38,7 @@ impl Lines {
     /// [`SinkError::Fatal`] where the file cannot be created, or holds lines that these cannot follow.
     pub fn open(option: &str, path: &Path, existing: Existing, shape: Shape<'_>) -> Result<Self, SinkError> {
         if files::is_stdout(path) {
-            return Ok(Self::Stdout { out: io::stdout(), is_begun: false });
+            return Ok(Self::Stdout { file: files::LinesFile::stdout(), is_begun: false });
         }
         let file = LinesFile::open(path, existing, shape).map_err(|e| {
             let why = match e.kind() {
@@ -78,9 +82,13 @@ impl Lines {
     /// [`SinkError::Closed`] where the reader is gone, else [`SinkError::Fatal`].
     pub fn write(&mut self, lines: &[u8]) -> Result<(), SinkError> {
         let written = match self {
-            Self::Stdout { out, .. } => {
-                let mut out = out.lock();
-                out.write_all(lines).and_then(|()| out.flush())
+            Self::Stdout { file, .. } => {
+                // Held meanwhile: events may go there too.
+                let mut out = io::stdout().lock();
+                match file {
+                    Some(file) => file.write_all(lines),
+                    None => out.write_all(lines).and_then(|()| out.flush()),
+                }
             }
             Self::File(file) => file.write(lines),
         };
@@ -88,18 +96,19 @@ impl Lines {
     }
 
     fn told(&self, e: io::Error) -> SinkError {
+        let words = "cannot be written; the lines before are complete: make room and start again";
         match (self, e.kind()) {
             (Self::Stdout { .. }, io::ErrorKind::BrokenPipe) => {
                 SinkError::Closed("the reader of standard output is gone".into())
+            }
+            (Self::Stdout { file: Some(_), .. }, _) => {
+                SinkError::fatal("standard output", Reason::new(words, e))
             }
             (Self::Stdout { .. }, _) => SinkError::fatal("standard output", Reason::of(e)),
             (Self::File(file), io::ErrorKind::BrokenPipe) => {
                 SinkError::Closed(format!("the reader of {} is gone", file.path.display()).into())
             }
-            (Self::File(file), _) => {
-                let words = "cannot be written; the lines before are complete: make room and start again";
-                SinkError::fatal(file.path.display(), Reason::new(words, e))
-            }
+            (Self::File(file), _) => SinkError::fatal(file.path.display(), Reason::new(words, e)),
         }
     }
 }

@@ -195,3 +195,27 @@ fn a_named_pipe_without_a_reader_is_said_to_wait_for_one() {
     child.wait().unwrap();
     assert!(waits);
 }
+
+/// A limit on the size of files stands in for the disk. What the shell writes next follows the lines.
+#[test]
+fn a_full_disk_leaves_whole_lines_where_standard_output_is_a_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("poses");
+    for (redirected, before) in [(">", ""), (">>", "earlier\n")] {
+        fs::write(&path, "earlier\n").unwrap();
+        let run = "(ulimit -f 40; exec \"$0\" run --synthetic --no-drop --frames 100)";
+        let script = format!("({run}; status=$?; echo next; exit $status) {redirected} \"$1\"");
+        let mut command = Command::new("sh");
+        command.args(["-c", &script, env!("CARGO_BIN_EXE_posewire")]).arg(&path);
+        let out = command.output().unwrap();
+        let said = String::from_utf8_lossy(&out.stderr).into_owned();
+        assert_eq!(out.status.code(), Some(1), "{said}");
+        assert!(said.contains("standard output: cannot be written; the lines before are complete"), "{said}");
+        let text = fs::read_to_string(&path).unwrap();
+        let lines = text.strip_prefix(before).unwrap().strip_suffix("\nnext\n").unwrap();
+        assert!(lines.lines().count() > 1, "{lines}");
+        for line in lines.lines() {
+            serde_json::from_str::<serde_json::Value>(line).unwrap();
+        }
+    }
+}

@@ -3,7 +3,7 @@
 use std::fs::File;
 #[cfg(unix)]
 use std::fs::TryLockError;
-use std::io::{self, Write};
+use std::io::{self, Seek, SeekFrom, Write};
 use std::path::Path;
 
 /// What becomes of what the file holds already.
@@ -22,6 +22,8 @@ pub struct LinesFile {
     file: File,
     /// What it holds goes with the first new lines.
     is_old: bool,
+    /// Nobody else is to write it meanwhile.
+    is_locked: bool,
 }
 
 impl LinesFile {
@@ -37,7 +39,22 @@ impl LinesFile {
         if file.metadata()?.is_file() && matches!(file.try_lock(), Err(TryLockError::WouldBlock)) {
             return Err(io::Error::new(io::ErrorKind::ResourceBusy, crate::BUSY));
         }
-        Ok(Self { file, is_old: existing == Existing::Replace })
+        Ok(Self { file, is_old: existing == Existing::Replace, is_locked: true })
+    }
+
+    /// Standard output, where that is a file (`> FILE`); what it holds stays. Unlike the standard library's it keeps nothing back.
+    #[cfg(unix)]
+    pub fn stdout() -> Option<Self> {
+        use std::os::fd::AsFd;
+        let file = File::from(io::stdout().as_fd().try_clone_to_owned().ok()?);
+        let is_file = file.metadata().is_ok_and(|now| now.is_file());
+        is_file.then_some(Self { file, is_old: false, is_locked: false })
+    }
+
+    /// Standard output, where it can be cut back.
+    #[cfg(not(unix))]
+    pub fn stdout() -> Option<Self> {
+        None
     }
 
     /// Lets go of what is to be replaced, for lines that come now.
@@ -51,6 +68,17 @@ impl LinesFile {
         Ok(())
     }
 
+    /// Takes back the last `written` bytes, unless somebody else's follow them.
+    fn cut_back(&mut self, written: usize) {
+        // Pipes and devices have no place, and nothing to keep.
+        let Ok(at) = self.file.stream_position() else { return };
+        if self.file.metadata().is_ok_and(|now| now.is_file() && now.len() == at) {
+            let before = at.saturating_sub(written as u64);
+            // The place too: what the shell's next command writes would leave a hole.
+            let _ = self.file.set_len(before).and_then(|()| self.file.seek(SeekFrom::Start(before)));
+        }
+    }
+
     /// The file itself.
     pub fn as_file(&self) -> &File {
         &self.file
@@ -61,7 +89,9 @@ impl LinesFile {
 #[cfg(unix)]
 impl Drop for LinesFile {
     fn drop(&mut self) {
-        let _ = self.file.unlock();
+        if self.is_locked {
+            let _ = self.file.unlock();
+        }
     }
 }
 
@@ -74,10 +104,7 @@ impl Write for LinesFile {
                 Ok(n @ 1..) => written += n,
                 Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
                 failed => {
-                    // Pipes and devices cannot be cut back, and have nothing to keep.
-                    if let Ok(now) = self.file.metadata() {
-                        let _ = self.file.set_len(now.len().saturating_sub(written as u64));
-                    }
+                    self.cut_back(written);
                     return Err(failed.err().unwrap_or(io::ErrorKind::WriteZero.into()));
                 }
             }
