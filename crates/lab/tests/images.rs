@@ -93,8 +93,58 @@ fn the_command_prints_a_table_and_writes_the_curve_and_all_figures() {
     assert_eq!((&figures["persons"], &figures["predictions"]), (&json!(2), &json!(1)), "val alone");
     assert_eq!(image::image_dimensions(plot).unwrap(), (640, 420));
 
+    let said = String::from_utf8_lossy(&done.stderr).into_owned();
+    assert!(said.contains("1 of 2 results are of other pictures"), "{said}");
+
     let done = lab(&[coco, &results, of, &labels]);
     assert!(
         !done.status.success() && String::from_utf8_lossy(&done.stderr).contains("not a COCO keypoints file")
     );
+}
+
+#[test]
+fn results_of_other_pictures_or_other_joints_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    let label =
+        json!({"id": 1, "image_id": 1, "bbox": [100, 0, 1, 160], "area": 80.0, "keypoints": person(100.0)});
+    let labels = json!({"images": [{"id": 1, "file_name": "1.png"}], "annotations": [label]});
+    std::fs::write(path("labels.json"), labels.to_string()).unwrap();
+    let result = |image_id: u64, keypoints: &[f64]| json!({"image_id": image_id, "category_id": 1, "keypoints": keypoints, "score": 0.9});
+    let whole = person(100.0);
+    let [coco, of] = ["--coco", "--results"].map(Path::new);
+    for (results, expected) in [
+        (json!([]), None),
+        (json!([result(1, &whole)]), None),
+        (json!([result(999, &whole)]), Some("all 1 results are of pictures that")),
+        (
+            json!([result(1, &whole), result(1, &[1.0])]),
+            Some("result 2 has 1 numbers as keypoints, where 51"),
+        ),
+    ] {
+        std::fs::write(path("results.json"), results.to_string()).unwrap();
+        let done = lab(&[coco, &path("labels.json"), of, &path("results.json")]);
+        let said = String::from_utf8_lossy(&done.stderr).into_owned();
+        assert_eq!(done.status.code(), Some(i32::from(expected.is_some())), "{said}");
+        assert!(expected.is_none_or(|words| said.contains(words)), "{said}");
+        assert_eq!(done.stdout.is_empty(), expected.is_some(), "{said}");
+    }
+}
+
+/// As in a log on a full disk.
+#[test]
+#[cfg(target_os = "linux")]
+fn what_is_measured_is_no_failure_where_nobody_can_be_told_more() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    std::fs::write(path("labels.json"), json!({"images": [{"id": 1, "file_name": "1.png"}]}).to_string())
+        .unwrap();
+    std::fs::write(path("results.json"), "[]").unwrap();
+    let full = || std::fs::File::options().write(true).open("/dev/full").unwrap();
+    for (results, status) in [("results.json", 0), ("none.json", 1)] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_posewire-lab"));
+        command.arg("images").arg("--coco").arg(path("labels.json")).arg("--results").arg(path(results));
+        let ended = command.stderr(full()).output().unwrap().status;
+        assert_eq!(ended.code(), Some(status), "{results}");
+    }
 }

@@ -4,7 +4,8 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use anyhow::Context;
+use anyhow::{Context, bail};
+use pose::JOINTS;
 use posewire::coco::{GroundTruth, Prediction};
 use posewire::progress::{Progress, say};
 use posewire_lab::images;
@@ -38,7 +39,29 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         .with_context(|| format!("cannot read results from {}", args.results.display()))?;
     let results: Vec<Prediction> = serde_json::from_str(&text)
         .with_context(|| format!("{} is not a list of COCO keypoint results", args.results.display()))?;
+    if let Some(at) = results.iter().position(|result| result.keypoints.len() != 3 * JOINTS) {
+        let numbers = results[at].keypoints.len();
+        bail!(
+            "{}: result {} has {numbers} numbers as keypoints, where {} are needed: x, y and score of {JOINTS} joints",
+            args.results.display(),
+            at + 1,
+            3 * JOINTS
+        );
+    }
+    let all = results.len();
     let results = of_pictures(results, &truth);
+    let others = all - results.len();
+    if all > 0 && others == all {
+        bail!(
+            "{}: all {all} results are of pictures that {} does not name{}: are these the labels of the same pictures?",
+            args.results.display(),
+            args.coco.display(),
+            args.split.as_ref().map_or_else(String::new, |split| format!(" in split {split:?}"))
+        );
+    }
+    if others > 0 {
+        say(format_args!("{others} of {all} results are of other pictures, and left out"));
+    }
     let progress =
         Progress::start(format!("measuring {} results on {} pictures", results.len(), truth.images.len()));
     let accuracy = images::measure(&truth, &results);
