@@ -25,7 +25,8 @@ Photos: each gets a line of JSON on the standard output, and is drawn upright, a
 that --out names; one photo alone, without --out, in the working directory. A photo that cannot be read is told of, the
 others go on, and the exit status is 1. `posewire photo.jpg` is short for `posewire predict photo.jpg`.
 
-Labelled pictures, with --coco: COCO keypoint results of the pictures that the labels name, as they are stored.
+Labelled pictures, with --coco: COCO keypoint results of the pictures that the labels name, as they are stored. One that
+cannot be read is told of and left out, and the exit status is 1. Ctrl-C leaves what there is beside --out, as .part.
 
 Examples:
   posewire photo.jpg

@@ -6,6 +6,8 @@ use std::process::{Command, Output};
 use posewire::coco::Prediction;
 use serde_json::{Value, json};
 
+#[cfg(target_os = "linux")]
+use crate::cli::Running;
 use crate::tiny;
 
 fn posewire(arguments: &[&str]) -> Output {
@@ -89,11 +91,14 @@ fn pictures_of_every_kind_give_results_and_unreadable_ones_are_counted() {
     let common = ["predict", "--images", &images, "--coco", &labels, "--model", &model, "--out", &results];
     let done = posewire(&common);
     let said = String::from_utf8_lossy(&done.stderr).into_owned();
-    assert!(done.status.success(), "{said}");
+    assert_eq!(done.status.code(), Some(1), "{said}");
+    assert!(said.contains("3 of 8 pictures failed") && !said.contains("none of"), "{said}");
     assert!(said.contains("3 pictures that cannot be read, 3 boxes that no network can look at"), "{said}");
     assert!(said.contains("colour.png: annotation 202: box (10, 10, 50 x -1 px): its sides"), "{said}");
     assert!(said.contains("annotation 203") && !said.contains("annotation 200"), "{said}");
-    assert!(["broken.jpg", "empty.png", "gone.png"].iter().all(|name| said.contains(name)), "{said}");
+    for name in ["broken.jpg", "empty.png", "gone.png"] {
+        assert_eq!(said.matches(name).count(), 1, "each is told of once: {said}");
+    }
 
     let found: Vec<Prediction> = serde_json::from_str(&std::fs::read_to_string(&results).unwrap()).unwrap();
     assert_eq!(found.len(), 6);
@@ -107,7 +112,8 @@ fn pictures_of_every_kind_give_results_and_unreadable_ones_are_counted() {
     assert!(outside.score < 0.2, "nobody is outside the picture: {}", outside.score);
 
     let joints = posewire(&[&common[..], &["--boxes", "joints"]].concat());
-    assert!(joints.status.success(), "{}", String::from_utf8_lossy(&joints.stderr));
+    let said = String::from_utf8_lossy(&joints.stderr).into_owned();
+    assert!(said.contains("measure them"), "{said}");
 
     // A finder that would not be asked is no finder that is there.
     for boxes in [&[][..], &["--boxes", "given"], &["--boxes", "joints"]] {
@@ -160,7 +166,8 @@ fn persons_are_found_without_boxes_by_the_built_in_networks() {
         (folder.path().display().to_string(), path("labels.json"), path("results.json"));
     let done =
         posewire(&["predict", "--images", &images, "--coco", &labels, "--boxes", "find", "--out", &out]);
-    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    let said = String::from_utf8_lossy(&done.stderr).into_owned();
+    assert!(said.contains("measure them"), "{said}");
     // A square is nobody, but whatever is found must be a whole result.
     let found: Vec<Prediction> = serde_json::from_str(&std::fs::read_to_string(out).unwrap()).unwrap();
     assert!(found.iter().all(|p| p.keypoints.len() == 51 && (0.0..=1.0).contains(&p.score)));
@@ -208,4 +215,35 @@ fn the_networks_in_the_binary_are_listed_with_their_cards() {
             && said.contains("there are nano, small, person, base, base-usable, large"),
         "{said}"
     );
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn results_of_the_pictures_before_a_signal_are_kept() {
+    let folder = tempfile::tempdir().unwrap();
+    write_model(folder.path());
+    square(100, 80, [255, 0, 0]).save(folder.path().join("a.png")).unwrap();
+    let images: Vec<Value> = (0..100_000).map(|id| json!({"id": id, "file_name": "a.png"})).collect();
+    let person = json!({"id": 1, "image_id": 0, "bbox": [60, 40, 80, 80]});
+    let labels = json!({"images": images, "annotations": [person]});
+    std::fs::write(folder.path().join("labels.json"), labels.to_string()).unwrap();
+    let log = std::fs::File::create(folder.path().join("log")).unwrap();
+    let mut predict = Running::start(
+        Command::new(env!("CARGO_BIN_EXE_posewire"))
+            .args(["predict", "--images", ".", "--coco", "labels.json", "--model", "red.toml"])
+            .args(["--out", "results.json"])
+            .current_dir(&folder)
+            .stderr(log),
+    );
+    predict.wait_until_it_listens();
+    std::thread::sleep(std::time::Duration::from_secs(1));
+    predict.interrupt();
+    let status = predict.wait_within(std::time::Duration::from_secs(60));
+    let said = std::fs::read_to_string(folder.path().join("log")).unwrap();
+    assert!(status.code() == Some(1) && said.contains("of 100000 pictures; their results are in"), "{said}");
+    assert!(!folder.path().join("results.json").exists());
+    let is_part = |path: &std::path::PathBuf| path.extension().is_some_and(|e| e == "part");
+    let mut files = std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path());
+    let kept = std::fs::read_to_string(files.find(is_part).unwrap()).unwrap();
+    assert_eq!(serde_json::from_str::<Vec<Prediction>>(&kept).unwrap().len(), 1);
 }

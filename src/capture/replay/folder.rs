@@ -105,6 +105,15 @@ impl Folder {
         Self::of(short_name(path), vec![path.to_path_buf()])
     }
 
+    /// The picture in a file, as it is stored.
+    ///
+    /// # Errors
+    /// [`CaptureError::Unusable`] with its path.
+    pub fn stored_picture(path: &Path) -> Result<Frame, CaptureError> {
+        let read = Self::of_one(path).read_stored(0);
+        read.map_err(|why| CaptureError::unusable(path.display(), why))
+    }
+
     /// Turns each picture as its EXIF says that the camera was held.
     pub fn upright(self) -> Self {
         Self { is_upright: true, ..self }

@@ -1,25 +1,25 @@
 //! Labelled pictures: COCO's keypoint results, for `posewire-lab` and for COCO's own tools.
 
-use std::io::{BufWriter, Write};
-use std::path::{Path, PathBuf};
+use std::io::BufWriter;
+use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::Context;
 use log::warn;
 use pose::{BoxPx, Keypoints, MAX_PERSONS};
-use posewire::capture::CaptureError;
-use posewire::capture::clip::Clip;
 use posewire::capture::replay::folder::Folder;
 use posewire::coco::{GroundTruth, Image, LabelsError, Prediction};
 use posewire::config;
 use posewire::files::Replacement;
 use posewire::keypoints::{KeypointNet, check_box, person_score};
-use posewire::picture::{Decoder, Frame, Picture};
-use posewire::progress::Progress;
+use posewire::picture::{Decoder, Picture};
+use posewire::progress::{Progress, say};
 use posewire::tracker::{Networks, Stills};
 
 use super::Boxes;
-use crate::cli::{self, Usage};
+use crate::cli::{self, Usage, signals};
 
 /// What `--coco` asks for.
 pub struct Labelled {
@@ -55,13 +55,22 @@ pub fn run(args: &Labelled) -> anyhow::Result<ExitCode> {
         Boxes::Find => Looker::For(Box::new(Stills::of_networks(networks))),
         Boxes::Given | Boxes::Joints => Looker::At(Box::new(networks.keypoints)),
     };
+    let is_over = Arc::new(AtomicBool::new(false));
+    signals::listen(&is_over).context("cannot listen for signals")?;
     let mut decoder = Decoder::new()?;
     let mut results = Vec::new();
     let (mut unread, mut unusable) = (0, 0);
     let progress = Progress::start("loading");
     for (i, image) in truth.images.iter().enumerate() {
         progress.at(format_args!("pictures: {i} of {}", truth.images.len()));
-        let frame = match read_picture(&args.images.join(&image.file_name)) {
+        if is_over.load(Ordering::Relaxed) {
+            drop(progress);
+            let beside = fill(out, &results).and_then(|out| Ok(out.keep()?)).context("cannot write")?;
+            let (all, beside) = (truth.images.len(), beside.display());
+            anyhow::bail!("ended after {i} of {all} pictures; their results are in {beside}");
+        }
+        // As it is stored: labels do not know of EXIF.
+        let frame = match Folder::stored_picture(&args.images.join(&image.file_name)) {
             Ok(frame) => frame,
             Err(error) => {
                 warn!("{error:#}; left out");
@@ -92,23 +101,23 @@ pub fn run(args: &Labelled) -> anyhow::Result<ExitCode> {
             args.images.display()
         );
     }
-    write(out, &results).with_context(|| format!("cannot write {}", args.out.display()))?;
-    eprintln!(
+    fill(out, &results)
+        .and_then(|mut out| Ok(out.commit()?))
+        .with_context(|| format!("cannot write {}", args.out.display()))?;
+    say(format_args!(
         "{} persons in {} pictures; left out: {unread} pictures that cannot be read, {unusable} boxes that no network can look at",
         results.len(),
         truth.images.len() - unread
-    );
-    eprintln!(
+    ));
+    say(format_args!(
         "measure them: posewire eval images --coco {} --results {}",
         args.coco.display(),
         args.out.display()
-    );
+    ));
+    if unread > 0 {
+        anyhow::bail!("{unread} of {} pictures failed", truth.images.len());
+    }
     Ok(ExitCode::SUCCESS)
-}
-
-/// As it is stored: labels do not know of EXIF.
-fn read_picture(path: &Path) -> Result<Frame, CaptureError> {
-    Folder::of_one(path).next()
 }
 
 /// Appends the persons whose boxes the labels give; gives the number of boxes that no network can look at.
@@ -163,10 +172,8 @@ fn found(stills: &mut Stills, picture: &Picture<'_>, image_id: u64) -> anyhow::R
     Ok(stills.looks(picture)?.into_iter().map(result).collect())
 }
 
-fn write(out: Replacement, results: &[Prediction]) -> anyhow::Result<()> {
+fn fill(out: Replacement, results: &[Prediction]) -> anyhow::Result<Replacement> {
     let mut file = BufWriter::new(out);
     serde_json::to_writer(&mut file, results)?;
-    file.flush()?;
-    file.get_mut().commit()?;
-    Ok(())
+    Ok(file.into_inner().map_err(|failed| failed.into_error())?)
 }
