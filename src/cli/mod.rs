@@ -1,7 +1,8 @@
 //! The command line, one file a sub-command.
 //!
-//! Exit codes: 0 done (also after SIGINT or SIGTERM), 1 failed, 2 wrong command line or configuration, 3 `doctor`
-//! found something to mend. An error is printed once, with what led to it.
+//! Exit codes: 0 done (of `run`, `record`, `view` and `read` also after SIGINT or SIGTERM), 1 failed, 2 wrong command line or
+//! configuration, 3 `doctor` found something to mend. An error is printed once, with what led to it.
+#![deny(clippy::print_stderr)] // it panics where the log is on a full disk: `progress::say`
 
 use std::ffi::{OsStr, OsString};
 use std::io::{ErrorKind, IsTerminal, Write};
@@ -40,7 +41,8 @@ const CLIP_FRAMES: u64 = 300;
 `posewire photo.jpg` draws the poses in a photo (see `posewire predict --help`), `posewire clip.mp4 --video poses.mp4` those in a
 video (see `posewire run --help`).
 
-Exit codes: 0 done (also after Ctrl-C), 1 failed, 2 wrong command line or configuration, 3 doctor found something to mend.
+Exit codes: 0 done (of run, record, view and read also after Ctrl-C), 1 failed, 2 wrong command line or configuration, 3 doctor
+found something to mend.
 The log goes to stderr; -v says more, -vv everything; RUST_LOG goes before it."
 )]
 pub struct Cli {
