@@ -143,7 +143,7 @@ options! {
         /// Asked of the camera: auto, mjpeg, yuyv, nv12, grey or rgb24
         format: CameraFormat = CameraFormat::default();
         /// Degrees by which pictures are turned clockwise: 0, 90, 180 or 270, for a camera that hangs upside down or on its side
-        rotate: Rotation = Rotation::default() => rotate(value_name = "DEGREES");
+        rotate: Rotation = Rotation::default() => rotate(value_name = "DEGREES", allow_negative_numbers = true);
         /// Pictures as a mirror shows them; left and right joints keep their names
         mirror: bool = false, mirror();
         /// Wait for a camera that is missing or busy at the start, as a service for the serial port too; false ends with an error

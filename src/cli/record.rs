@@ -51,19 +51,19 @@ pub struct Args {
     #[arg(long, conflicts_with = "camera")]
     synthetic: bool,
     /// Wanted size of the camera's or the built-in clip's pictures
-    #[arg(long, value_name = "WxH", default_value = "640x480")]
+    #[arg(long, value_name = "WxH", default_value = "640x480", conflicts_with = "replay")]
     size: Size,
     /// Wanted frames per second
-    #[arg(long, default_value_t = 30, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    #[arg(long, default_value_t = 30, value_parser = clap::value_parser!(u32).range(1..=1000), conflicts_with = "replay")]
     fps: u32,
     /// Stop after so many frames
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     frames: Option<u64>,
     /// Stop after so many seconds
     #[arg(long, value_name = "S", value_parser = super::seconds)]
     seconds: Option<f64>,
     /// Seed of the built-in clip
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    #[arg(long, value_name = "N", default_value_t = 0, conflicts_with = "replay")]
     seed: u64,
 }
 
@@ -235,5 +235,29 @@ fn source_config(args: &Args) -> SourceConfig {
         }
     } else {
         SourceConfig::Camera { device: args.camera.clone(), width, height, fps, format: None, wait: false }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Debug, Parser)]
+    struct Line {
+        #[command(flatten)]
+        args: Args,
+    }
+
+    #[test]
+    fn what_would_have_no_effect_is_refused() {
+        let parse = |words: &[&str]| Line::try_parse_from([&["record", "out.avi"], words].concat());
+        for words in [["--size", "320x240"], ["--fps", "10"], ["--seed", "1"]] {
+            assert!(parse(&words).is_ok(), "{words:?}");
+            let refused = parse(&[&["--replay", "clip.avi"], &words[..]].concat()).expect_err("no effect");
+            assert_eq!(refused.kind(), clap::error::ErrorKind::ArgumentConflict, "{words:?}");
+        }
+        assert!(parse(&["--replay", "clip.avi"]).is_ok() && parse(&["--frames", "0"]).is_err());
     }
 }

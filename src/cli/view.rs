@@ -54,7 +54,7 @@ pub struct Args {
     #[arg(long, value_name = "FILE", requires = "input")]
     jsonl: Vec<PathBuf>,
     /// Turn pictures by so many degrees clockwise, as the run that wrote the lines did: 0, 90, 180 or 270
-    #[arg(long, value_name = "DEGREES", requires = "input")]
+    #[arg(long, value_name = "DEGREES", requires = "input", allow_negative_numbers = true)]
     rotate: Option<Rotation>,
     /// Show pictures as a mirror does, as the run that wrote the lines did
     #[arg(long, requires = "input")]

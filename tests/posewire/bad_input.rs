@@ -218,6 +218,26 @@ fn what_cannot_be_used_is_said_before_anything_is_measured() {
 }
 
 #[test]
+fn what_cannot_be_meant_is_refused_with_what_can() {
+    for (args, words) in [
+        (
+            &["run", "--synthetic", "--frames", "1", "--udp", "127.0.0.1:0"][..],
+            "--udp 127.0.0.1:0: nobody can receive at port 0",
+        ),
+        (
+            &["run", "--synthetic", "--frames", "1", "--osc", "localhost:0"],
+            "--osc localhost:0: nobody can receive at port 0",
+        ),
+        (&["run", "--synthetic", "--frames", "1", "--rotate", "-90"], "0, 90, 180 or 270"),
+        (&["run", "--synthetic", "--frames", "1", "--rotate=-90"], "0, 90, 180 or 270"),
+    ] {
+        let out = posewire(args);
+        let text = stderr(&out);
+        assert!(out.status.code() == Some(2) && text.contains(words), "{args:?}: {text}");
+    }
+}
+
+#[test]
 fn a_full_disk_ends_the_run_with_what_to_do() {
     let out = posewire(&["run", "--synthetic", "--no-drop", "--frames", "20", "--jsonl", "/dev/full"]);
     let text = stderr(&out);

@@ -109,6 +109,11 @@ impl Opener<'_> {
     fn at_the_rate_asked_for(&self, zones: Zones) -> anyhow::Result<Vec<Box<dyn PoseSink>>> {
         let Self { config, outputs, session, .. } = self;
         let predict = config.output.predict;
+        for (flag, peer) in [("--osc", outputs.osc), ("--udp", outputs.udp)] {
+            if let Some(peer) = peer.filter(|peer| peer.ends_with(":0")) {
+                return Err(Usage(format!("{flag} {peer}: nobody can receive at port 0: name another")).into());
+            }
+        }
         let mut sinks: Vec<Box<dyn PoseSink>> = Vec::new();
         if let Some(path) = outputs.jsonl {
             sinks.push(Box::new(json_lines(path, config)?.told_by(session.clone())));

@@ -54,7 +54,6 @@ impl FromStr for Rotation {
     fn from_str(word: &str) -> Result<Self, String> {
         match word.parse() {
             Ok(degrees @ (0 | 90 | 180 | 270)) => Ok(Self { quarters: (degrees / 90) as u8 }),
-            Ok(-90) => Ok(Self { quarters: 3 }),
             _ => Err(format!("'{word}' is no turn of a picture: 0, 90, 180 or 270 degrees clockwise")),
         }
     }
