@@ -140,6 +140,24 @@ mod tests {
     }
 
     #[test]
+    fn of_whoever_was_found_just_now_both_networks_have_a_word() {
+        let networks = Networks::load(&Config::default().models).expect("the built-in networks load");
+        let mut searcher = Searcher::new(networks.finder, 1, 0.03);
+        let mut clip = EveryFrame(Synthetic::new(1, 320, 240, 30.0, 3).expect("valid"));
+        let frame = clip.next_frame(Duration::ZERO).expect("a frame").expect("no wait");
+        let mut decoder = Decoder::new().expect("sets up");
+        let picture = decoder.decode(&frame, 1).expect("decodes");
+        let search = searcher.search(&picture, look(Crops::new()), std::iter::empty(), &mut |_| {});
+        let crops = search.expect("runs");
+        let mut seen = [Keypoints { score: 0.5, ..clip.0.truth()[0] }];
+        searcher.weigh(&crops, picture.image_size, &mut seen);
+        let found = searcher.found.iter().find(|found| found.box_px == crops[0].box_px).expect("was found");
+        let finder = searcher.finder.as_ref().expect("is built in");
+        assert_eq!(seen[0].score, finder.both(found.score, 0.5));
+        assert_ne!(seen[0].score, 0.5);
+    }
+
+    #[test]
     fn with_one_place_the_next_search_looks_at_somebody_else_than_the_surest_find() {
         let networks = Networks::load(&Config::default().models).expect("the built-in networks load");
         let mut searcher = Searcher::new(networks.finder, 1, 0.03);

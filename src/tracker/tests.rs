@@ -1,6 +1,6 @@
 //! The whole tracker on rendered clips, with temporal models that say what a test wants.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use super::*;
 use crate::capture::FrameSource;
@@ -28,7 +28,18 @@ fn without_a_finder_the_whole_picture_decides_how_it_is_decoded() {
     let look = tracker.look(&clip(640, 480, 1)[0], &[None; MAX_PERSONS]);
     let whole = BoxPx { x: 0.0, y: 0.0, w: 640.0, h: 480.0 };
     assert_eq!(look.crops[..], [Crop { box_px: whole, origin: Origin::Whole }]);
-    assert!(look.reduction as f32 <= tracker.net.image_per_net_px(&whole), "{}", look.reduction);
+    // A side of 1.25 times the width on 160 net pixels.
+    assert_eq!(look.reduction, 5);
+}
+
+#[test]
+fn a_search_leaves_whoever_is_a_quarter_of_the_picture_sharp() {
+    let tracker = tracker("builtin");
+    let large = Frame { width: 1920, height: 1080, ..clip(320, 240, 1)[0].clone() };
+    let look = tracker.look(&large, &[None; MAX_PERSONS]);
+    let quarter = BoxPx { x: 0.0, y: 0.0, w: 480.0, h: 270.0 };
+    let most = tracker.net.image_per_net_px(&quarter);
+    assert!(look.is_search && look.reduction > 1 && look.reduction as f32 <= most, "{}", look.reduction);
 }
 
 #[test]
@@ -103,6 +114,18 @@ impl TemporalModel for Leaves {
     }
 }
 
+/// The frame after those of `clip`, in which nothing is to be seen.
+fn empty_after(clip: &[Frame]) -> Frame {
+    let last = clip.last().expect("some frames");
+    Frame {
+        bytes: Arc::new(vec![128; 320 * 240]),
+        format: PixelFormat::Grey,
+        stride: 320,
+        captured_at_us: last.captured_at_us + 33_333,
+        ..last.clone()
+    }
+}
+
 #[test]
 fn whoever_is_not_seen_is_told_of_where_eight_joints_are_expected_not_at_the_edge() {
     for (left, known, told) in
@@ -116,15 +139,7 @@ fn whoever_is_not_seen_is_told_of_where_eight_joints_are_expected_not_at_the_edg
             tracker.track(frame).expect("decodes").persons.iter().flatten().count()
         };
         assert_eq!(clip.iter().map(|frame| told_in(frame, &mut tracker)).last(), Some(1), "seen");
-        let last = clip.last().expect("20 frames");
-        let empty = Frame {
-            bytes: Arc::new(vec![128; 320 * 240]),
-            format: PixelFormat::Grey,
-            stride: 320,
-            captured_at_us: last.captured_at_us + 33_333,
-            ..last.clone()
-        };
-        assert_eq!(told_in(&empty, &mut tracker), told, "{left}, {known} joints");
+        assert_eq!(told_in(&empty_after(&clip), &mut tracker), told, "{left}, {known} joints");
         assert_eq!(tracker.identities.followed(), (1, 1), "and looked for all the same");
     }
 }
@@ -195,4 +210,128 @@ fn at_three_frames_a_second_nobody_takes_the_crop_of_somebody_seated_at_the_othe
             "{dx}: nobody else is followed in their place"
         );
     }
+}
+
+/// A tracker of the built-in networks with this model, and the rules for scores that are joints' own.
+fn with_model(model: impl TemporalModel + 'static) -> Tracker {
+    let networks = Networks::load(&Config::default().models).expect("the built-in networks load");
+    Tracker::of_parts(networks, IdentityRules::default(), Box::new(model)).expect("sets up")
+}
+
+#[test]
+fn somebody_has_the_score_of_the_crop_that_showed_them_last() {
+    let mut tracker = with_model(Leaves { left: 155.0, known: 17 });
+    let score = |tracker: &mut Tracker, frame: &Frame| {
+        tracker.track(frame).expect("decodes").persons[0].expect("told of").score
+    };
+    let clip = clip(320, 240, 20);
+    for frame in &clip[..19] {
+        tracker.track(frame).expect("decodes");
+    }
+    let seen = score(&mut tracker, &clip[19]);
+    assert!(seen > 0.25 && tracker.seen().iter().any(|k| k.score == seen), "{seen}");
+    assert_eq!(score(&mut tracker, &empty_after(&clip)), seen, "as when last seen");
+}
+
+/// Notes whom it is to forget.
+struct Forgets(Arc<Mutex<Vec<usize>>>);
+
+impl TemporalModel for Forgets {
+    fn name(&self) -> &str {
+        "forgets"
+    }
+    fn reset(&mut self, slot: usize) {
+        self.0.lock().expect("nobody panics").push(slot);
+    }
+    fn step(&mut self, _: &[Observation], _: &mut [Forecast]) {}
+}
+
+#[test]
+fn whoever_begins_has_no_memory_of_whose_place_they_take() {
+    let forgotten = Arc::default();
+    let mut tracker = with_model(Forgets(Arc::clone(&forgotten)));
+    for frame in &clip(320, 240, 20) {
+        tracker.track(frame).expect("decodes");
+    }
+    assert_eq!(forgotten.lock().expect("nobody panics").first(), Some(&0));
+}
+
+/// Takes five steps, and then expects everybody where nobody can be.
+struct Wild(u32);
+
+impl TemporalModel for Wild {
+    fn name(&self) -> &str {
+        "wild"
+    }
+    fn reset(&mut self, _: usize) {}
+    fn step(&mut self, observations: &[Observation], forecasts: &mut [Forecast]) {
+        Leaves { left: 155.0, known: 17 }.step(observations, forecasts);
+        self.0 += 1;
+        for forecast in forecasts.iter_mut().filter(|_| self.0 > 5) {
+            // What is only predicted outside the picture lays no crop.
+            forecast.state.fill(pose::JointState::Measured);
+            forecast.score.fill(0.9);
+            forecast.places_px.fill(std::array::from_fn(|j| [2e6, j as f32]));
+        }
+    }
+}
+
+#[test]
+fn a_forecast_gone_wild_costs_a_frame_and_nothing_else() {
+    let mut tracker = with_model(Wild(0));
+    let clip = clip(320, 240, 8);
+    for frame in &clip[..6] {
+        tracker.track(frame).expect("decodes");
+    }
+    assert_eq!(tracker.identities.followed(), (1, 0));
+    tracker.track(&clip[6]).expect("the run goes on");
+    assert_eq!(tracker.identities.followed(), (0, 0), "nobody is looked for where nobody can be");
+    tracker.track(&clip[7]).expect("decodes");
+    assert_eq!(tracker.identities.followed(), (1, 0), "found again at once");
+}
+
+#[test]
+fn the_smoother_is_the_one_fitted_for_the_keypoint_network() {
+    let config = Config::default();
+    let networks = Networks::load(&config.models).expect("the built-in networks load");
+    assert_eq!(networks.error_model.as_deref(), Some("keypoints"));
+    let weights = crate::models::temporal(&config.models.temporal, config.temporal.smoother);
+    let weights = weights.expect("can be read").expect("the smoother has weights");
+    let smoother = crate::temporal::Xl::new(&weights, crate::temporal::DEFAULT_SMOOTHNESS).expect("fits");
+    let model = Box::new(smoother.observed_by("keypoints"));
+    let mut by_hand = Tracker::of_parts(networks, IdentityRules::of(true), model).expect("sets up");
+    let mut by_config = tracker("builtin");
+    let mut told = 0;
+    for frame in &clip(320, 240, 20) {
+        let [a, b] = [&mut by_config, &mut by_hand].map(|tracker| {
+            tracker.track(frame).expect("decodes").persons.map(|person| person.map(|p| p.forecast))
+        });
+        told += a.iter().flatten().count();
+        assert!(a == b, "{a:?} {b:?}");
+    }
+    assert!(told > 10, "{told}");
+}
+
+#[test]
+fn a_least_score_and_number_of_joints_of_ones_own_hold() {
+    let told = |change: fn(&mut Config)| {
+        let mut config = Config::default();
+        change(&mut config);
+        let mut tracker = Tracker::new(&config).expect("the built-in models load");
+        let poses = clip(320, 240, 20).iter().map(|f| tracker.track(f).expect("decodes")).last();
+        (poses.expect("20 frames").persons[0].is_some(), tracker.min_joints)
+    };
+    assert_eq!(told(|_| ()), (true, 4));
+    assert_eq!(told(|config| config.persons.min_score = "1.0".parse().expect("a score")), (false, 4));
+    assert_eq!(told(|config| config.persons.min_joints = "9".parse().expect("a number")), (true, 9));
+}
+
+#[test]
+fn in_a_mirror_what_was_seen_has_the_sides_of_the_answer() {
+    let mut config = Config::default();
+    config.source.mirror = true;
+    let mut tracker = Tracker::new(&config).expect("the built-in models load");
+    let poses = clip(320, 240, 5).iter().map(|f| tracker.track(f).expect("decodes")).last();
+    let told = poses.expect("5 frames").persons[0].expect("told of").seen;
+    assert!(told.is_some() && tracker.seen().iter().any(|k| told == Some(k.with_sides_exchanged())));
 }
