@@ -3,7 +3,11 @@
 use std::path::Path;
 use std::process::{Command, Output};
 
+use posewire::capture::clip::Clip;
+use posewire::capture::synthetic::Synthetic;
 use posewire::coco::Prediction;
+use posewire::config::{Config, Models};
+use posewire::tracker::Networks;
 use serde_json::{Value, json};
 
 #[cfg(target_os = "linux")]
@@ -161,7 +165,13 @@ fn what_cannot_be_used_is_said_plainly() {
 fn persons_are_found_without_boxes_by_the_built_in_networks() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name).display().to_string();
-    std::fs::write(folder.path().join("labels.json"), write_pictures(folder.path()).to_string()).unwrap();
+    let mut labels = write_pictures(folder.path());
+    let frame = Synthetic::new(1, 320, 240, 30.0, 3).unwrap().next().unwrap();
+    let rendered = image::RgbImage::from_raw(320, 240, frame.bytes.to_vec()).unwrap();
+    rendered.save(folder.path().join("person.png")).unwrap();
+    let image = json!({"id": 9, "file_name": "person.png", "split": "val"});
+    labels["images"].as_array_mut().unwrap().push(image);
+    std::fs::write(folder.path().join("labels.json"), labels.to_string()).unwrap();
     let (images, labels, out) =
         (folder.path().display().to_string(), path("labels.json"), path("results.json"));
     let done =
@@ -171,6 +181,18 @@ fn persons_are_found_without_boxes_by_the_built_in_networks() {
     // A square is nobody, but whatever is found must be a whole result.
     let found: Vec<Prediction> = serde_json::from_str(&std::fs::read_to_string(out).unwrap()).unwrap();
     assert!(found.iter().all(|p| p.keypoints.len() == 51 && (0.0..=1.0).contains(&p.score)));
+    assert!(found.iter().any(|p| p.image_id == 9 && p.score > 0.5), "{found:?}");
+}
+
+#[test]
+fn beside_a_network_without_a_word_on_presence_finds_count_by_themselves() {
+    let folder = tempfile::tempdir().unwrap();
+    write_model(folder.path());
+    let models = Config::default().models;
+    let both = |models: &Models| Networks::load(models).unwrap().finder.unwrap().both(0.9, 0.3);
+    assert_ne!(both(&models), 0.3);
+    let keypoints = folder.path().join("red.toml").display().to_string();
+    assert_eq!(both(&Models { keypoints, ..models }), 0.3);
 }
 
 #[test]
