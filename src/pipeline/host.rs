@@ -81,4 +81,20 @@ mod tests {
         let counts = [told.frames_dropped, told.poses_dropped, told.camera_losses, told.camera_errors];
         assert_eq!(counts, [1 + 2, 4, 8, 16]);
     }
+
+    #[test]
+    fn a_camera_without_frames_is_lost_and_a_file_is_a_file() {
+        let session = Session::default();
+        let told = |kind| {
+            session.source.set_kind(kind);
+            [true, false].map(|is_up| {
+                session.source.set_up(is_up);
+                assert_eq!(session.vitals().source, Host::source(&session));
+                Host::source(&session)
+            })
+        };
+        assert_eq!(told(SourceKind::Camera), [Source::Camera, Source::Lost]);
+        assert_eq!(told(SourceKind::File), [Source::Replay; 2]);
+        assert_eq!(told(SourceKind::BuiltIn), [Source::BuiltIn; 2]);
+    }
 }

@@ -15,7 +15,7 @@ use pose_wire::{
 use posewire::output::events::Zones;
 use posewire::output::jsonl::{Format, Head};
 use posewire::output::serial::{Heard, PortSpec, Reader, Serial, SerialOptions};
-use posewire::output::{Host, PoseSink, Predict, Sending, SinkError, Vitals};
+use posewire::output::{Host, PoseSink, Predict, Sending, SinkError, Source, Vitals};
 
 use crate::frames::pose_frame;
 use crate::pty::{Cable, Pty};
@@ -32,19 +32,25 @@ const FRAME_US: i64 = 33_333;
 struct FakeHost {
     resets: AtomicU32,
     source_rate_hz: Option<f32>,
+    source: Source,
+    throttled: Option<bool>,
 }
 
 impl Host for FakeHost {
     fn vitals(&self) -> Vitals {
         Vitals {
             model_hash: *b"modelsha",
+            engine: *b"int8 portable\0\0\0",
             max_persons: 4,
             frame_rate_hz: 29.97,
             uptime_ms: 1234,
             frames_dropped: 5,
+            poses_dropped: 3,
             camera_losses: 2,
             camera_errors: 7,
             temperature_c: Some(61.25),
+            throttled: self.throttled,
+            source: self.source,
             ..Vitals::default()
         }
     }
@@ -147,13 +153,37 @@ fn every_moment_arrives_as_the_wire_states_it() {
     // Two seconds: one HELLO each, and STATUS between them.
     assert_eq!((got.hellos.len(), got.statuses.len()), (2, 3));
     let hello = got.hellos[0];
+    assert_eq!((hello.max_persons, hello.backend()), (4, "int8 portable"));
+    assert_eq!((hello.uptime_ms, hello.frames_dropped, hello.poses_dropped), (1234, 5, 3));
+    assert!(got.hellos[1].packets_sent > hello.packets_sent);
     assert_eq!((hello.width_px, hello.height_px, hello.model_hash), (640, 480, *b"modelsha"));
     assert!(hello.flags.has(HelloFlags::WITH_3D | HelloFlags::PREDICTED));
     assert_eq!((got.statuses[0].temperature_cc, got.statuses[0].source), (6125, SourceState::REPLAY));
     let status = got.statuses[0];
     assert_eq!((hello.frame_rate_chz, status.frame_rate_chz), (2_997, 2_997));
     assert_eq!((status.frames_dropped, status.camera_losses, status.camera_errors), (5, 2, 7));
+    assert_eq!((status.uptime_ms, status.poses_dropped), (1234, 3));
+    // Half a second behind the first, and then a second apart: with the frames 0, 16 and 47.
+    assert_eq!(got.statuses.iter().map(|s| s.persons).collect::<Vec<_>>(), [0, 1, 2]);
     assert_eq!(status.flags, 0, "a board that does not say is not throttled");
+}
+
+#[test]
+fn status_says_where_frames_come_from_and_whether_the_board_is_throttled() {
+    for (source, throttled, told) in [
+        (Source::Camera, Some(true), (SourceState::RUNNING, Status::THROTTLED)),
+        (Source::Lost, Some(false), (SourceState::LOST, 0)),
+        (Source::Replay, None, (SourceState::REPLAY, 0)),
+        (Source::BuiltIn, Some(true), (SourceState::BUILT_IN, Status::THROTTLED)),
+    ] {
+        let pty = Pty::open();
+        let host = FakeHost { source, throttled, ..FakeHost::default() };
+        let mut serial = Serial::open(options(&pty.path, 921_600), Arc::new(host)).unwrap();
+        serial.idle(0).unwrap();
+        let (mut reader, mut got) = (Reader::default(), Everything::default());
+        got.hear(&mut reader, &pty.read());
+        assert_eq!((got.statuses[0].source, got.statuses[0].flags), told, "{source:?}");
+    }
 }
 
 #[test]

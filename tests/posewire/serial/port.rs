@@ -88,6 +88,30 @@ fn a_port_that_goes_away_is_found_again_under_its_name() {
 }
 
 #[test]
+fn a_port_that_was_away_for_an_hour_is_found_within_two_seconds() {
+    let folder = tempfile::tempdir().unwrap();
+    let name = folder.path().join("port");
+    let first = Pty::open();
+    symlink(&first.path, &name).unwrap();
+    let (mut serial, _) = open(&name);
+    std::fs::remove_file(&name).unwrap();
+    drop(first);
+    let mut now_us = FRAME_US;
+    serial.send(&pose_frame(0, 1, now_us), now_us).unwrap_err();
+    for _ in 0..1_800 {
+        now_us += 2_000_000;
+        serial.send(&pose_frame(1, 1, now_us), now_us).unwrap();
+    }
+    let second = Pty::open();
+    symlink(&second.path, &name).unwrap();
+    for _ in 0..21 {
+        now_us += 100_000;
+        serial.send(&pose_frame(2, 1, now_us), now_us).unwrap();
+    }
+    assert!(!serial.is_away());
+}
+
+#[test]
 fn a_port_that_is_none_is_refused_with_what_to_do() {
     let refused = |path: &str| {
         let host = Arc::new(FakeHost::default());
