@@ -196,6 +196,25 @@ mod tests {
         assert_eq!(Faults::parse("", 3).unwrap().seed, 3);
     }
 
+    /// Counts how often it is to forget.
+    struct Forgetful<'a>(&'a mut u32);
+
+    impl PoseTracker for Forgetful<'_> {
+        fn track(&mut self, _: &Frame, _: &Telemetry) -> Result<PoseFrame, TrackError> {
+            unreachable!("no frame is tracked here")
+        }
+        fn reset(&mut self) {
+            *self.0 += 1;
+        }
+    }
+
+    #[test]
+    fn a_reset_reaches_the_tracker_through_its_faults() {
+        let mut resets = 0;
+        FaultyTracker::new(Forgetful(&mut resets), Faults::default()).reset();
+        assert_eq!(resets, 1);
+    }
+
     #[test]
     fn a_fault_that_does_not_exist_is_refused_with_the_nearest_name() {
         for (text, word) in [

@@ -50,3 +50,32 @@ impl PoseTracker for Timed {
         self.tracker.reset();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::capture::FrameSource;
+    use crate::capture::clip::EveryFrame;
+    use crate::capture::synthetic::Synthetic;
+    use crate::clock::Monotonic;
+    use crate::config::Config;
+
+    #[test]
+    fn whoever_is_there_after_a_reset_is_somebody_new() {
+        let tracker = Tracker::new(&Config::default()).expect("the built-in models load");
+        let mut timed = Timed::new(tracker, Arc::new(Monotonic), None);
+        let mut source = EveryFrame(Synthetic::new(1, 320, 240, 30.0, 3).expect("valid"));
+        let telemetry = Telemetry::default();
+        let mut id_after = |timed: &mut Timed, frames: usize| {
+            let mut next = || source.next_frame(Duration::ZERO).expect("a frame").expect("no wait");
+            let poses = (0..frames).map(|_| timed.track(&next(), &telemetry).expect("tracks")).last();
+            poses.and_then(|poses| poses.persons[0]).expect("somebody is told of").track_id
+        };
+        let before = id_after(&mut timed, 20);
+        assert_eq!(id_after(&mut timed, 5), before);
+        timed.reset();
+        assert_ne!(id_after(&mut timed, 5), before);
+    }
+}

@@ -166,19 +166,60 @@ fn a_folder_of_bad_pictures_costs_only_the_bad_ones() {
     assert_eq!(frames, [0, 2, 4, 6], "{}", stderr(&out));
 }
 
-/// Pictures that are whole on the outside: each is refused when it is decoded.
+/// Writes a picture that is whole on the outside: it is refused when it is decoded.
+fn write_damaged(path: &Path) {
+    image::RgbImage::new(64, 48).save(path).unwrap();
+    let mut jpeg = fs::read(path).unwrap();
+    // Coded data that no table has codes for.
+    let scan = jpeg.windows(2).position(|m| m == [0xff, 0xda]).unwrap();
+    jpeg.truncate(scan);
+    jpeg.extend([0xff, 0xd9]);
+    fs::write(path, jpeg).unwrap();
+}
+
+#[test]
+fn pictures_that_are_damaged_in_a_row_are_told_of_ever_less_often() {
+    let folder = tempfile::tempdir().unwrap();
+    for i in (0..22).filter(|i| *i != 20) {
+        write_damaged(&folder.path().join(format!("{i:02}.jpg")));
+    }
+    image::RgbImage::new(64, 48).save(folder.path().join("20.jpg")).unwrap();
+    let out =
+        posewire(&["run", "--no-drop", "--replay", folder.path().to_str().unwrap(), "--jsonl", "/dev/null"]);
+    let text = stderr(&out);
+    assert!(out.status.success(), "{text}");
+    let told: Vec<u32> =
+        [1, 2, 4, 8, 16].map(|n| text.matches(&format!("({n} in a row)")).count() as u32).to_vec();
+    assert_eq!((told, text.matches(" in a row)").count()), (vec![2, 1, 1, 1, 1], 6), "{text}");
+}
+
+/// As often as a serial line fails.
+#[cfg(target_os = "linux")]
+#[test]
+fn an_output_that_fails_each_time_says_so_once() {
+    let cable = crate::pty::Pty::open();
+    let port = cable.path.to_str().unwrap();
+    let out = posewire(&[
+        "run",
+        "--synthetic",
+        "--no-drop",
+        "--frames",
+        "20",
+        "--serial",
+        port,
+        "--inject",
+        "serial.fail=1",
+    ]);
+    let text = stderr(&out);
+    assert!(out.status.success(), "{text}");
+    assert_eq!(text.matches("injected fault: serial.fail").count(), 1, "{text}");
+}
+
 #[test]
 fn pictures_of_which_none_can_be_used_are_a_failure() {
     let folder = tempfile::tempdir().unwrap();
     for i in 0..3 {
-        let path = folder.path().join(format!("{i}.jpg"));
-        image::RgbImage::new(64, 48).save(&path).unwrap();
-        let mut jpeg = fs::read(&path).unwrap();
-        // Coded data that no table has codes for.
-        let scan = jpeg.windows(2).position(|m| m == [0xff, 0xda]).unwrap();
-        jpeg.truncate(scan);
-        jpeg.extend([0xff, 0xd9]);
-        fs::write(path, jpeg).unwrap();
+        write_damaged(&folder.path().join(format!("{i}.jpg")));
     }
     let out = posewire(&["run", "--no-drop", "--replay", folder.path().to_str().unwrap()]);
     let text = stderr(&out);

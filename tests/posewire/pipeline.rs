@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use pose::PoseFrame;
 use posewire::capture::{CaptureError, FrameSource, SourceCounters, SourceInfo};
 use posewire::clock::Monotonic;
-use posewire::output::{PoseSink, Sending, SinkError};
+use posewire::output::{Host, PoseSink, Sending, SinkError};
 use posewire::picture::Frame;
 use posewire::pipeline::{Options, Parts, Pipeline, PipelineError, PoseTracker, Session, SourceKind};
 use posewire::telemetry::{Count, Stage, Telemetry};
@@ -146,26 +146,38 @@ impl PoseTracker for Forgetful {
     }
 }
 
+/// How often the tracker is to forget in ten frames of this session.
+fn resets_in(session: Session) -> u32 {
+    let resets = Arc::new(AtomicU32::new(0));
+    let tracker = Forgetful { tracker: FAST, resets: resets.clone() };
+    let parts = Parts {
+        source: Box::new(|| Ok(Box::new(file(10)))),
+        tracker: Box::new(|| Ok(Box::new(tracker))),
+        sinks: vec![Box::new(Log::default())],
+        clock: Arc::new(Monotonic),
+        session: Arc::new(session),
+    };
+    assert!(Pipeline::start(parts, LOSSLESS).unwrap().wait(LONG));
+    resets.load(Ordering::Relaxed)
+}
+
 #[test]
 fn whoever_was_seen_in_the_built_in_clip_is_forgotten_once_when_the_camera_comes() {
     for (first_of_camera, expected) in [(None, 0), (Some(5), 1)] {
-        let resets = Arc::new(AtomicU32::new(0));
-        let tracker = Forgetful { tracker: FAST, resets: resets.clone() };
-        let session = Arc::new(Session::default());
+        let session = Session::default();
         session.source.set_kind(SourceKind::BuiltIn);
         if let Some(first) = first_of_camera {
             session.source.give_way(first);
         }
-        let parts = Parts {
-            source: Box::new(|| Ok(Box::new(file(10)))),
-            tracker: Box::new(|| Ok(Box::new(tracker))),
-            sinks: vec![Box::new(Log::default())],
-            clock: Arc::new(Monotonic),
-            session,
-        };
-        assert!(Pipeline::start(parts, LOSSLESS).unwrap().wait(LONG));
-        assert_eq!(resets.load(Ordering::Relaxed), expected);
+        assert_eq!(resets_in(session), expected);
     }
+}
+
+#[test]
+fn a_reset_that_a_consumer_asked_for_reaches_the_tracker_once() {
+    let session = Session::default();
+    Host::reset(&session);
+    assert_eq!(resets_in(session), 1);
 }
 
 /// Capture goes on at the camera's pace while a sink is stuck in one call for a whole second.

@@ -16,6 +16,7 @@ use super::fakes::{Camera, Event, Log, OnePerson, start};
 struct Ears {
     ready: bool,
     alive: usize,
+    fps: Vec<f32>,
     stopping: bool,
 }
 
@@ -24,8 +25,9 @@ impl Notify for Ears {
         self.ready = true;
     }
 
-    fn alive(&mut self, _: &Health) {
+    fn alive(&mut self, health: &Health) {
         self.alive += 1;
+        self.fps.push(health.fps);
     }
 
     fn stopping(&mut self) {
@@ -54,6 +56,8 @@ fn frames_are_progress() {
     let ears = heard(|| Event::Frame, Duration::ZERO);
     assert!(ears.ready && ears.stopping);
     assert!((2..=4).contains(&ears.alive), "{}", ears.alive);
+    // A hundred a second, less what a busy machine displaces; not what has come since the start.
+    assert!(ears.fps.iter().all(|fps| (1.0..130.0).contains(fps)), "{:?}", ears.fps);
 }
 
 /// Somebody pulled the plug: starting the process again would only lose the identities.
