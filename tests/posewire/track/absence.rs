@@ -199,3 +199,58 @@ fn whose_clothes_are_known_is_remembered_for_longer_and_nobody_learns_the_clothe
     assert!(!is_known_again(25_000_000, red, None));
     assert!(is_known_again(10_000_000, red, Some(118.0)));
 }
+
+#[test]
+fn clothes_that_were_seen_beside_somebody_from_the_start_are_not_learned() {
+    let [red, blue] = [[180, 40, 40], [40, 60, 180]];
+    let (one, other) = (walker(100.0, 200.0, 200.0, 0.0), walker(118.0, 200.0, 200.0, 0.0));
+    // What is seen of the one is half the other's.
+    let mut half = worn(blue);
+    (0..10).for_each(|_| half.add(BodyRegion::Torso, red));
+    let mut tracker = Identities::new(IdentityRules::default());
+    let mut update = |at_us: i64, seen: &[Keypoints], worn_by: &[Appearance]| {
+        let mut all = [Appearance::UNKNOWN; MAX_PERSONS];
+        all[..worn_by.len()].copy_from_slice(worn_by);
+        let listed = tracker.update_with_appearance(at_us, None, seen, &all, &[None; MAX_PERSONS]);
+        listed.iter().find(|a| a.detection == Some(0)).map_or(0, |a| a.track_id)
+    };
+    let mut id = 0;
+    for i in 0..33 {
+        let at_us = i * FRAME_US;
+        id = match i < 30 {
+            true => update(at_us, &[one, other], &[half, worn(blue)]),
+            false => update(at_us, &[one], &[worn(red)]),
+        };
+    }
+    assert_ne!(id, 0);
+    update(5_000_000, &[], &[]);
+    update(11_000_000, &[one], &[worn(red)]);
+    assert_eq!(update(11_000_000 + FRAME_US, &[one], &[worn(red)]), id);
+}
+
+#[test]
+fn a_second_look_at_somebody_by_their_clothes_begins_nobody() {
+    let (one, again) = (walker(100.0, 200.0, 200.0, 0.0), walker(112.0, 230.0, 150.0, 0.0));
+    for (colour, people) in [([180, 40, 40], 1), ([40, 60, 180], 2)] {
+        let mut worn_by = [Appearance::UNKNOWN; MAX_PERSONS];
+        (worn_by[0], worn_by[1]) = (worn([180, 40, 40]), worn(colour));
+        let mut tracker = Identities::new(IdentityRules::default());
+        for i in 0..12 {
+            let seen = if i < 6 { &[one][..] } else { &[one, again] };
+            tracker.update_with_appearance(i * FRAME_US, None, seen, &worn_by, &[None; MAX_PERSONS]);
+        }
+        assert_eq!(tracker.followed().0, people, "{colour:?}");
+    }
+}
+
+#[test]
+fn where_every_place_is_taken_whoever_went_first_is_forgotten_first() {
+    let mut tracker = Identities::new(IdentityRules { max_persons: MAX_PERSONS, ..IdentityRules::default() });
+    // One after another, a third of a second each; the last one needs a place, and the one before the last but one went just now.
+    let passed = |person: usize| stay(person, 300.0 * person as f32, 10);
+    let ids = follow(&mut tracker, 0, (0..=MAX_PERSONS).flat_map(passed).collect::<Vec<_>>());
+    let last_us = ids.len() as i64 * FRAME_US;
+    let late = MAX_PERSONS - 2;
+    let again = follow(&mut tracker, last_us, stay(late, 300.0 * late as f32, 3));
+    assert_eq!(again[2][&late], ids[10 * late + 9][&late]);
+}

@@ -94,6 +94,22 @@ fn whoever_lies_within_somebody_much_larger_begins_after_three_sure_frames_and_e
 }
 
 #[test]
+fn a_crop_of_somebodys_legs_begins_nobody() {
+    let mut whole = Keypoints { score: 0.9, ..Keypoints::default() };
+    for (j, joint) in whole.joints.iter_mut().enumerate() {
+        let (x_px, y_px) = (100.0 + 48.0 * (j % 2) as f32, 100.0 + 15.0 * j as f32);
+        *joint = Keypoint { x_px, y_px, score: 0.9, sigma_px: 2.0 };
+    }
+    let mut legs = whole;
+    legs.joints[..11].iter_mut().zip(0..).for_each(|(joint, j)| joint.y_px = 230.0 + 2.0 * j as f32);
+    let mut tracker = Identities::new(IdentityRules::of(true));
+    for i in 0..8 {
+        tracker.update(i * FRAME_US, &[whole, legs], &[None; MAX_PERSONS]);
+    }
+    assert_eq!(tracker.followed().0, 1);
+}
+
+#[test]
 fn a_leg_that_the_network_is_never_sure_of_keeps_no_place_from_whoever_comes() {
     let mut tracker = Identities::new(IdentityRules { max_persons: 2, ..IdentityRules::of(true) });
     let large = walker(100.0, 200.0, 200.0, 0.0);
