@@ -353,11 +353,13 @@ mod tests {
         let cell = columns + 1;
         (map[cell], map[5 * 6 + cell]) = (1.0, 1.0);
         map[4 * 6 + cell] = 3f32.ln();
+        // Half a cell farther to the right, and a quarter of one up.
+        (map[6 + cell], map[2 * 6 + cell]) = (0.5f32.atanh(), -0.25f32.atanh());
         let mut out = Candidates::up_to(2);
         read_fastestdet(&map, [rows, columns, classes], [300, 200], 0.5, &mut out);
         let [found] = out.all()[..] else { panic!("{out:?}") };
         let b = found.box_px;
-        for (v, expected) in [b.x, b.y, b.w, b.h].into_iter().zip([25.0, 25.0, 150.0, 150.0]) {
+        for (v, expected) in [b.x, b.y, b.w, b.h].into_iter().zip([75.0, 0.0, 150.0, 150.0]) {
             assert!((v - expected).abs() < 1e-3, "{b:?}");
         }
     }

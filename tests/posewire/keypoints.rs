@@ -169,6 +169,16 @@ fn decode_whole(onnx: &[u8], codec: &str) -> Keypoints {
 }
 
 #[test]
+fn a_network_s_word_on_presence_is_the_mean_of_its_cells() {
+    let onnx = Net::new("image", &[1, 3, 64, 64])
+        .constant_output("image", "heatmaps", &[1, 17, 16, 16], &[0.0; 17 * 256])
+        .constant_output("image", "there", &[1, 1, 1, 2], &[1.0, 3.0])
+        .bytes();
+    let k = decode_whole(&onnx, &format!("{}\npresence = \"there\"", tiny::RED_CODEC));
+    assert!((k.score - 0.880_797).abs() < 1e-5, "the logistic of 2: {}", k.score);
+}
+
+#[test]
 fn movenet_simcc_and_yolo_networks_run_by_manifest_alone() {
     let rows: Vec<f32> = (0..JOINTS).flat_map(|j| [0.5, j as f32 / 32.0, 0.7]).collect();
     let movenet =
@@ -313,7 +323,12 @@ fn heat_maps_are_read_as_the_training_s_codec_reads_them() {
         let shape = [JOINTS, case.rows, case.columns];
         let mut decoder =
             Decoder::new(&manifest, &[OutputInfo { name: "out".into(), shape: shape.to_vec() }]).unwrap();
-        let k = decoder.decode(&Fixed(case.logits.repeat(JOINTS), shape), 0, 0, &Affine::IDENTITY).unwrap();
+        let maps = Fixed(case.logits.repeat(JOINTS), shape);
+        let k = decoder.decode(&maps, 0, 0, &Affine::IDENTITY).unwrap();
+        let twice = decoder.decode(&maps, 0, 0, &Affine::scale_then_shift(2.0, 2.0, 0.0, 0.0)).unwrap();
+        for (k, twice) in k.joints.iter().zip(&twice.joints) {
+            assert!((twice.sigma_px - 2.0 * k.sigma_px).abs() <= 1e-4 * k.sigma_px, "{k:?} {twice:?}");
+        }
         for joint in k.joints {
             // The codec counts pixels from their centres, Posewire from their corners.
             let near = |a: f32, b: f32, tolerance: f32| (a - b).abs() <= tolerance;

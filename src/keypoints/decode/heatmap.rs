@@ -258,6 +258,19 @@ mod tests {
     }
 
     #[test]
+    fn a_map_of_probabilities_or_of_their_logits_is_read_between_its_cells() {
+        for (activation, map) in [
+            (Activation::None, gaussian(4.3, 6.0, |g| g.exp() - 0.2)),
+            (Activation::Sigmoid, gaussian(4.3, 6.0, |g| 4.0 + 6.0 * g)),
+        ] {
+            let mut joints = [Keypoint::default(); JOINTS];
+            codec(activation, Refine::Expectation).decode(&map, &mut joints);
+            let k = joints[0];
+            assert!((k.x_px - 19.2).abs() < 0.5 && (k.y_px - 26.0).abs() < 0.05, "{activation:?}: {k:?}");
+        }
+    }
+
+    #[test]
     fn a_cell_whose_first_pixel_is_meant_lies_half_a_stride_nearer_to_the_corner() {
         let map = gaussian(4.0, 6.0, |g| g);
         let (mut centres, mut firsts) = ([Keypoint::default(); JOINTS], [Keypoint::default(); JOINTS]);
