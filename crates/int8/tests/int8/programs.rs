@@ -92,6 +92,18 @@ fn several_inputs_at_once_equal_one_at_a_time() {
 }
 
 #[test]
+fn inputs_keep_their_values_between_runs() {
+    let mut random = Random::new(7);
+    let graph = network(&mut random);
+    let mut state = Arc::new(graph.build(Kernel::best()).unwrap()).state();
+    let first = run(&mut state, &[random.bytes(24 * 18 * 3)]);
+    state.run();
+    for (i, first) in first.iter().enumerate() {
+        assert_eq!(&crate::support::dense(&state.output(i)), first);
+    }
+}
+
+#[test]
 fn programs_are_shared_between_threads() {
     fn shared<T: Send + Sync>(_: &T) {}
     let mut random = Random::new(9);

@@ -212,16 +212,18 @@ fn whoever_comes_back_may_have_walked_meanwhile_and_no_farther() {
 #[test]
 fn of_two_bodies_in_one_place_the_older_one_stays_and_one_that_one_camera_alone_saw_does_not() {
     let at = V3::new(0.0, 0.0, 1.0);
-    let two = |ids: [u32; 2], born_us: [i64; 2]| {
+    let two = |ids: [u32; 2], born_us: [i64; 2], until_us: i64| {
         let bodies = (0..2).map(|k| body_at(ids[k], at, born_us[k], &[5_000_000, 5_000_000])).collect();
         let mut fusion = room_of(bodies, 5_000_000);
-        for newest_us in [5_000_000, 5_500_000] {
+        for newest_us in [5_000_000, until_us] {
             fusion.newest_us = newest_us;
             fusion.tidy();
         }
         fusion.bodies.iter().map(|b| b.id).collect::<Vec<_>>()
     };
-    assert_eq!((two([1, 2], [0, 1_000_000]), two([1, 2], [1_000_000, 0])), (vec![1], vec![2]));
+    assert_eq!(two([1, 2], [0, 1_000_000], 5_500_000), [1]);
+    assert_eq!(two([1, 2], [1_000_000, 0], 5_500_000), [2]);
+    assert_eq!(two([1, 2], [0, 1_000_000], 5_300_000), [1, 2], "people embrace");
     let mut fusion = room_of(vec![body_at(1, at, 4_500_000, &[5_000_000, 4_500_000])], 5_000_000);
     fusion.tidy();
     assert!(fusion.bodies.is_empty());
