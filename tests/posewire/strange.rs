@@ -130,6 +130,7 @@ fn a_person_larger_than_the_picture_is_answered_within_reason() {
     // A person's middle, blown up until head and feet are far outside.
     let mut clip = Synthetic::new(1, 640, 480, 30.0, 3).unwrap();
     let mut tracker = tracker();
+    let mut answered = 0;
     for _ in 0..20 {
         let frame = clip.next().unwrap();
         let hips = [11, 12].map(|j| clip.truth()[0].joints[j]);
@@ -144,7 +145,7 @@ fn a_person_larger_than_the_picture_is_answered_within_reason() {
         }
         let large = Frame { bytes: Arc::new(bytes), format: PixelFormat::Rgb24, ..frame };
         let answer = tracker.track(&large).unwrap();
-        told(&answer);
+        answered += told(&answer).len();
         for person in answer.persons.iter().flatten() {
             let known = (0..JOINTS).filter(|&j| person.forecast.state[j] != JointState::Absent);
             for [x, y] in known.map(|j| person.forecast.places_px[0][j]) {
@@ -152,6 +153,7 @@ fn a_person_larger_than_the_picture_is_answered_within_reason() {
             }
         }
     }
+    assert!(answered > 0, "nobody is told of");
 }
 
 #[test]

@@ -259,9 +259,9 @@ proptest! {
             prop_assert!(detections.iter().all(|d| *d < poses.len()));
             prop_assert!(ids.windows(2).all(|w| w[0] < w[1]), "the oldest first: {:?}", ids);
             // A number that was never seen before is the next one: none comes twice by another birth.
-            let born = ids.iter().filter(|id| **id > newest_id).count() as u32;
-            newest_id = newest_id.max(ids.last().copied().unwrap_or(0));
-            prop_assert!(born <= MAX_PERSONS as u32);
+            let born: Vec<u32> = ids.iter().copied().filter(|id| *id > newest_id).collect();
+            prop_assert!(born.iter().copied().eq((newest_id + 1..).take(born.len())), "{:?} after {}", born, newest_id);
+            newest_id += born.len() as u32;
             let crops = tracker.rois(at_us, &[None; MAX_PERSONS]);
             let n = crops.len();
             prop_assert!(n <= max_persons && n == listed.len(), "{n} crops for {max_persons} persons");

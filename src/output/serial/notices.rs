@@ -131,7 +131,21 @@ mod tests {
 
     #[test]
     fn every_event_has_a_code() {
-        for what in [What::Appear, What::Enter(3), What::Exit(0), What::Fall, What::GotUp, What::Count] {
+        for what in [
+            What::Appear,
+            What::Leave,
+            What::Enter(3),
+            What::Exit(0),
+            What::LeftHandRaised,
+            What::LeftHandLowered,
+            What::RightHandRaised,
+            What::RightHandLowered,
+            What::ArmsCrossed,
+            What::ArmsUncrossed,
+            What::Fall,
+            What::GotUp,
+            What::Count,
+        ] {
             let event = Event { what, track_id: 1, at_us: 5, persons: 2 };
             assert_eq!(notice(&event, 0).code.name(), Some(what.name()));
         }
