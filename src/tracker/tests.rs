@@ -290,6 +290,32 @@ fn a_forecast_gone_wild_costs_a_frame_and_nothing_else() {
     assert_eq!(tracker.identities.followed(), (1, 0), "found again at once");
 }
 
+/// Expects the legs of everybody far below the picture.
+struct Below;
+
+impl TemporalModel for Below {
+    fn name(&self) -> &str {
+        "below"
+    }
+    fn reset(&mut self, _: usize) {}
+    fn step(&mut self, observations: &[Observation], forecasts: &mut [Forecast]) {
+        Leaves { left: 155.0, known: 17 }.step(observations, forecasts);
+        for forecast in forecasts {
+            forecast.score.fill(0.9);
+            forecast.places_px.iter_mut().for_each(|places| places[13..].fill([160.0, 2e6]));
+        }
+    }
+}
+
+#[test]
+fn crops_are_of_what_is_expected_in_the_picture() {
+    let mut tracker = with_model(Below);
+    for frame in &clip(320, 240, 20) {
+        tracker.track(frame).expect("decodes");
+        assert_eq!(tracker.identities.followed(), (1, 0));
+    }
+}
+
 #[test]
 fn the_smoother_is_the_one_fitted_for_the_keypoint_network() {
     let config = Config::default();
