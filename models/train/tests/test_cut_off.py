@@ -12,9 +12,10 @@ import torch
 
 from posetrain.data import cache, packs
 from posetrain.data.cut_off import LEGS, crop_of, ended, without_legs
+from posetrain.data.licences import LicenceError
 from posetrain.data.loose import loosely
 from posetrain.keypoints import asked, steady
-from posetrain.keypoints.checkpoints import sources
+from posetrain.keypoints.checkpoints import sources, store, weights_of
 from posetrain.keypoints.mixture import Mixture
 from posetrain.keypoints.steady_config import Source
 from tests.test_steady import PLAIN, caches, config, figure
@@ -141,6 +142,10 @@ class Asked(unittest.TestCase):
         steady.train(config(), self.folder, out, minutes=0.0, workers=0)
         with self.assertRaisesRegex(ValueError, "--teacher"):
             steady.train(config(), self.folder, out, minutes=0.0, workers=0, teacher=out / "checkpoint.pt")
+        research = self.folder / "research.npz"
+        store(weights_of(out / "checkpoint.pt"), 16, research, ["lspet"])
+        with self.assertRaisesRegex(LicenceError, "lspet"):
+            steady.train(self.config, self.folder, out, minutes=0.0, workers=0, teacher=research)
         again = self.folder / "again"
         steady.train(self.config, self.folder, again, minutes=0.0, workers=0, teacher=out / "checkpoint.pt")
         self.assertEqual(torch.load(again / "checkpoint.pt", weights_only=True)["step"], 1)

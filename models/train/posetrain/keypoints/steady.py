@@ -135,13 +135,15 @@ def resume(path: Path, kept: Checkpoint) -> tuple[Progress, str | None]:
 
 def teacher_of(config: SteadyConfig, path: Path | None) -> KeypointNet | None:
     """Who is asked about every crop. Raises `ValueError` where the configuration names somebody and no file is given, or the other way
-    round."""
+    round, `LicenceError` where the file learned from what the configuration may not."""
     if bool(config.teachers) != (path is not None):
         raise ValueError(
             f"{config.name}: --teacher goes with `teachers` in the configuration, and these with it"
         )
     if path is None:
         return None
+    # what it learned from the learner learns from
+    checkpoints.inherited(path, of_letter(config.licence))
     model = KeypointNet(config.net).to(memory_format=torch.channels_last).eval()
     model.load_state_dict(checkpoints.weights_of(path))
     return model
