@@ -129,7 +129,7 @@ mod tests {
     use crate::capture::clip::EveryFrame;
     use crate::capture::synthetic::Synthetic;
     use crate::config::Config;
-    use crate::picture::Decoder;
+    use crate::picture::{Decoder, Frame};
     use crate::track::Crop;
     use crate::tracker::Networks;
 
@@ -139,12 +139,22 @@ mod tests {
         Look { at_us: 0, crops, reach: 0.0, is_search: true, is_after_pause: false, reduction: 1 }
     }
 
+    fn finder() -> PersonFinder {
+        let networks = Networks::load(&Config::default().models).expect("the built-in networks load");
+        networks.finder.expect("a finder is built in")
+    }
+
+    /// Of a clip of so many persons.
+    fn first_frame(persons: usize) -> (EveryFrame<Synthetic>, Frame) {
+        let mut clip = EveryFrame(Synthetic::new(persons, 320, 240, 30.0, 3).expect("valid"));
+        let frame = clip.next_frame(Duration::ZERO).expect("a frame").expect("no wait");
+        (clip, frame)
+    }
+
     #[test]
     fn of_whoever_was_found_just_now_both_networks_have_a_word() {
-        let networks = Networks::load(&Config::default().models).expect("the built-in networks load");
-        let mut searcher = Searcher::new(networks.finder, 1, 0.03);
-        let mut clip = EveryFrame(Synthetic::new(1, 320, 240, 30.0, 3).expect("valid"));
-        let frame = clip.next_frame(Duration::ZERO).expect("a frame").expect("no wait");
+        let mut searcher = Searcher::new(Some(finder()), 1, 0.03);
+        let (clip, frame) = first_frame(1);
         let mut decoder = Decoder::new().expect("sets up");
         let picture = decoder.decode(&frame, 1).expect("decodes");
         let search = searcher.search(&picture, look(Crops::new()), std::iter::empty(), &mut |_| {});
@@ -159,10 +169,8 @@ mod tests {
 
     #[test]
     fn with_one_place_the_next_search_looks_at_somebody_else_than_the_surest_find() {
-        let networks = Networks::load(&Config::default().models).expect("the built-in networks load");
-        let mut searcher = Searcher::new(networks.finder, 1, 0.03);
-        let mut clip = EveryFrame(Synthetic::new(2, 320, 240, 30.0, 3).expect("valid"));
-        let frame = clip.next_frame(Duration::ZERO).expect("a frame").expect("no wait");
+        let mut searcher = Searcher::new(Some(finder()), 1, 0.03);
+        let (_, frame) = first_frame(2);
         let mut decoder = Decoder::new().expect("sets up");
         let picture = decoder.decode(&frame, 1).expect("decodes");
         let mut looked_at = || {
@@ -177,10 +185,8 @@ mod tests {
 
     #[test]
     fn a_crop_that_shows_nobody_says_nothing_of_who_stands_behind_somebody() {
-        let networks = Networks::load(&Config::default().models).expect("the built-in networks load");
-        let mut finder = networks.finder.expect("a finder");
-        let mut clip = EveryFrame(Synthetic::new(1, 320, 240, 30.0, 3).expect("valid"));
-        let frame = clip.next_frame(Duration::ZERO).expect("a frame").expect("no wait");
+        let mut finder = finder();
+        let (_, frame) = first_frame(1);
         let mut decoder = Decoder::new().expect("sets up");
         let picture = decoder.decode(&frame, 1).expect("decodes");
         finder.fit_without(&picture, &[]);
@@ -215,10 +221,8 @@ mod tests {
 
     #[test]
     fn nobody_begins_at_the_edge_not_even_in_the_place_of_somebody_unseen() {
-        let networks = Networks::load(&Config::default().models).expect("the built-in networks load");
-        let mut searcher = Searcher::new(networks.finder, 1, 0.03);
-        let mut clip = EveryFrame(Synthetic::new(1, 320, 240, 30.0, 3).expect("valid"));
-        let frame = clip.next_frame(Duration::ZERO).expect("a frame").expect("no wait");
+        let mut searcher = Searcher::new(Some(finder()), 1, 0.03);
+        let (_, frame) = first_frame(1);
         let mut decoder = Decoder::new().expect("sets up");
         let picture = decoder.decode(&frame, 1).expect("decodes");
         let mut strip = Keypoints { score: 0.9, ..Keypoints::default() };
