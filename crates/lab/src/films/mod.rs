@@ -123,6 +123,8 @@ pub struct TruePerson {
     pub id: u32,
     /// `None` where not known or outside the picture.
     pub joints: [Option<TrueJoint>; JOINTS],
+    /// Joints outside the picture, pixels of the frame; `None` where not known.
+    pub beyond_px: [Option<[f64; 2]>; JOINTS],
     /// Camera space: right, down, ahead; metres. `None` where not known.
     pub joints_m: Option<[[f32; 3]; JOINTS]>,
 }
@@ -130,13 +132,7 @@ pub struct TruePerson {
 impl TruePerson {
     /// Longer side of the known joints' box, pixels; at least [`MIN_EXTENT_PX`].
     pub fn extent_px(&self) -> f64 {
-        let known = || self.joints.iter().flatten();
-        let span = |axis: usize| {
-            let low = known().map(|j| j.at_px[axis]).fold(f64::INFINITY, f64::min);
-            let high = known().map(|j| j.at_px[axis]).fold(f64::NEG_INFINITY, f64::max);
-            high - low
-        };
-        span(0).max(span(1)).max(MIN_EXTENT_PX)
+        extent_px(self.joints.iter().flatten().map(|joint| joint.at_px))
     }
 
     fn seen(&self) -> usize {
@@ -147,6 +143,15 @@ impl TruePerson {
     fn counts(&self) -> bool {
         self.seen() >= MIN_SEEN
     }
+}
+
+/// Longer side of a box round `places_px`; at least [`MIN_EXTENT_PX`].
+fn extent_px(places_px: impl Iterator<Item = [f64; 2]> + Clone) -> f64 {
+    let span = |axis: usize| {
+        let along = || places_px.clone().map(|at_px| at_px[axis]);
+        along().fold(f64::NEG_INFINITY, f64::max) - along().fold(f64::INFINITY, f64::min)
+    };
+    span(0).max(span(1)).max(MIN_EXTENT_PX)
 }
 
 /// Nobody is measured by less.

@@ -3,7 +3,7 @@
 use pathfinding::{kuhn_munkres::kuhn_munkres, matrix::Matrix};
 use pose::{JOINTS, JointState, MAX_PERSONS, TrackedPerson};
 
-use super::{Moment, TruePerson};
+use super::{Moment, TruePerson, extent_px};
 
 /// Part of the extent from which on a joint's distance counts as this much: a pose that far off is nobody's.
 const FAR: f64 = 0.5;
@@ -17,21 +17,35 @@ pub(super) const MIN_CLOSENESS: f64 = 0.4;
 pub(super) struct Pairs {
     /// By true person: the place of their answer among the frame's.
     pub answer_of: Vec<Option<usize>>,
-    /// By answer: the true person whom it is closest to, if it is close at all.
+    /// By answer: the true person whom it is closest to, if it is close at all; or whom the picture's edge cuts off there.
     pub nearest: [Option<usize>; MAX_PERSONS],
 }
 
 /// How close an answer is to somebody, 0..=1: one less the mean distance of the joints that both know, each in halves of the
 /// extent; 0 where they share fewer than three.
 pub(super) fn closeness(person: &TruePerson, answer: &TrackedPerson) -> f64 {
-    let far_px = FAR * person.extent_px();
+    closeness_of(|j| person.joints[j].map(|joint| joint.at_px), person.extent_px(), answer)
+}
+
+/// The same by joints beyond the picture's edge too: an answer of a person of whom the picture shows a leg is theirs, though only
+/// its foot can be compared in the picture. 0 of anybody who is to be found, and of whom no joint is in the picture.
+fn closeness_beyond(person: &TruePerson, answer: &TrackedPerson) -> f64 {
+    if person.counts() || person.joints.iter().all(Option::is_none) {
+        return 0.0;
+    }
+    let place = |j: usize| person.joints[j].map(|joint| joint.at_px).or(person.beyond_px[j]);
+    closeness_of(place, extent_px((0..JOINTS).filter_map(place)), answer)
+}
+
+fn closeness_of(place: impl Fn(usize) -> Option<[f64; 2]>, extent_px: f64, answer: &TrackedPerson) -> f64 {
+    let far_px = FAR * extent_px;
     let (mut sum, mut n) = (0.0, 0);
     for j in 0..JOINTS {
-        let Some(truth) = person.joints[j].filter(|_| answer.forecast.state[j] != JointState::Absent) else {
+        let Some(truth) = place(j).filter(|_| answer.forecast.state[j] != JointState::Absent) else {
             continue;
         };
         let [x, y] = answer.forecast.places_px[0][j].map(f64::from);
-        sum += ((x - truth.at_px[0]).hypot(y - truth.at_px[1]) / far_px).min(1.0);
+        sum += ((x - truth[0]).hypot(y - truth[1]) / far_px).min(1.0);
         n += 1;
     }
     if n < 3 { 0.0 } else { 1.0 - sum / f64::from(n) }
@@ -67,7 +81,9 @@ pub(super) fn pair(moments: &[Moment]) -> Vec<Pairs> {
         }
         for (a, nearest) in pairs.nearest.iter_mut().enumerate().take(answers.len()) {
             let closest = (0..truth.len()).max_by(|&i, &k| close[i][a].total_cmp(&close[k][a]));
-            *nearest = closest.filter(|&i| close[i][a] >= MIN_CLOSENESS);
+            let beyond = |&i: &usize| closeness_beyond(&truth[i], answers[a]) >= MIN_CLOSENESS;
+            *nearest =
+                closest.filter(|&i| close[i][a] >= MIN_CLOSENESS).or_else(|| (0..truth.len()).find(beyond));
         }
         for (person, a) in truth.iter().zip(&pairs.answer_of) {
             if let Some(track) = a.map(|a| answers[a].track_id) {

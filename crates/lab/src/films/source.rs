@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use people::motion::Motion;
-use pose::JOINTS;
+use pose::{JOINTS, Keypoint};
 use posewire::capture::clip::Clip;
 use posewire::capture::replay;
 use posewire::capture::synthetic::{HIDDEN_SCORE, Synthetic};
@@ -13,6 +13,9 @@ use posewire::picture::Frame;
 use serde::Deserialize;
 
 use super::{Film, FilmsError, TrueJoint, TruePerson};
+
+/// What is nearer to the camera than this, metres, has no place in the picture's plane.
+const NEAREST_M: f32 = 0.05;
 
 /// How a rendered film is taken.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -149,13 +152,18 @@ impl Film for Rendered {
                 break frame;
             }
         };
+        let at_px = |k: Keypoint| [k.x_px, k.y_px].map(f64::from);
         let truth = self.clip.truth().iter().zip(self.clip.truth_m());
         let persons = truth.zip(1..).map(|((person, joints_m), id)| TruePerson {
             id,
             joints_m: Some(joints_m),
             joints: person.joints.map(|k| {
-                let at_px = [k.x_px, k.y_px].map(f64::from);
-                (k.score > 0.0).then_some(TrueJoint { at_px, is_hidden: k.score <= HIDDEN_SCORE })
+                (k.score > 0.0).then_some(TrueJoint { at_px: at_px(k), is_hidden: k.score <= HIDDEN_SCORE })
+            }),
+            // Behind the camera a joint has no place.
+            beyond_px: std::array::from_fn(|j| {
+                let is_beyond = person.joints[j].score <= 0.0 && joints_m[j][2] > NEAREST_M;
+                is_beyond.then(|| at_px(person.joints[j]))
             }),
         });
         Ok(Some((frame, persons.collect())))
@@ -289,6 +297,7 @@ impl Film for Labelled {
         let persons = line.persons.into_iter().map(|p| TruePerson {
             id: p.id,
             joints: p.joints.map(known),
+            beyond_px: [None; JOINTS],
             joints_m: None,
         });
         Ok(Some((frame, persons.collect())))

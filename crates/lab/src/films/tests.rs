@@ -13,7 +13,7 @@ pub(super) fn places(x: f64, y: f64) -> [[f64; 2]; JOINTS] {
 
 pub(super) fn person(id: u32, x: f64, y: f64) -> TruePerson {
     let joints = places(x, y).map(|at_px| Some(TrueJoint { at_px, is_hidden: false }));
-    TruePerson { id, joints, joints_m: None }
+    TruePerson { id, joints, beyond_px: [None; JOINTS], joints_m: None }
 }
 
 pub(super) fn answer(track_id: u32, x: f64, y: f64) -> TrackedPerson {
@@ -160,6 +160,29 @@ fn an_answer_beside_an_answered_person_is_a_double_and_beside_somebody_hardly_se
     assert_eq!((score.doubles.sum, score.ghosts.sum, score.missed_persons.count), (1.0, 0.0, 1.0));
     // To a tracker's measures the double is a false positive like any other.
     assert_eq!((counts.truths, counts.answers, counts.ghosts), (1.0, 2.0, 1.0));
+}
+
+/// Of somebody who leaves over the right edge two ankles are in the picture: whoever answers with their legs is right, whoever answers with
+/// a person of that size in the middle of it is not.
+#[test]
+fn an_answer_of_somebody_of_whom_the_picture_shows_a_foot_is_no_ghost() {
+    let leaving = |shows: usize| {
+        let mut person = person(1, 600.0, 100.0);
+        for (j, joint) in person.joints.iter_mut().enumerate().take(JOINTS - shows) {
+            person.beyond_px[j] = joint.take().map(|joint| joint.at_px);
+        }
+        person
+    };
+    let ghosts = |person: TruePerson, x: f64| {
+        let moments = [moment(0, vec![person], &[answer(1, x, 100.0)])];
+        let (score, counts) = counted(&moments, true);
+        assert_eq!((score.missed_persons.count, counts.ghosts), (0.0, score.ghosts.sum));
+        score.ghosts.sum
+    };
+    assert_eq!((ghosts(leaving(2), 590.0), ghosts(leaving(2), 300.0)), (0.0, 1.0));
+    assert_eq!(ghosts(leaving(0), 590.0), 1.0, "the picture shows nobody any more");
+    let unknown = TruePerson { beyond_px: [None; JOINTS], ..leaving(2) };
+    assert_eq!(ghosts(unknown, 590.0), 1.0, "two joints alone say nobody's place");
 }
 
 #[test]
