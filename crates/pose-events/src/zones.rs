@@ -102,9 +102,24 @@ impl Zones {
             if let Some([x, y]) = zone.polygon.iter().find(|corner| !plane.has(**corner)) {
                 return Err(format!("zone {name:?}: corner [{x}, {y}]: {}", plane.wants()));
             }
+            if is_a_line(&zone.polygon) {
+                return Err(format!("zone {name:?}: its corners lie on one line, so nobody can be in it"));
+            }
         }
         Ok(zones)
     }
+}
+
+/// Whether no corner lies beside the line through the first one and the one farthest from it.
+fn is_a_line(polygon: &[[f32; 2]]) -> bool {
+    /// Of the line's length: what is left of a line when its corners are written with a few digits.
+    const MIN_WIDTH: f32 = 1e-4;
+    let Some((&[x, y], others)) = polygon.split_first() else { return true };
+    let from_first = others.iter().map(|corner| [corner[0] - x, corner[1] - y]);
+    let length = |[dx, dy]: [f32; 2]| dx.hypot(dy);
+    let Some(line) = from_first.clone().max_by(|a, b| length(*a).total_cmp(&length(*b))) else { return true };
+    let beside = |[dx, dy]: [f32; 2]| (line[0] * dy - line[1] * dx).abs();
+    from_first.map(beside).all(|area| area <= MIN_WIDTH * length(line) * length(line))
 }
 
 impl Plane {
@@ -204,6 +219,8 @@ mod tests {
             (zone("a", "[[0,0],[1,0],[nan,1]]"), Plane::Picture, "0..=1"),
             (zone("a", "[[0,0],[1,0],[1,2e9]]"), Plane::Floor, "metres"),
             (zone("a", "[[0,0],[1,0],[nan,1]]"), Plane::Floor, "metres"),
+            (zone("a", "[[0.1,0.1],[0.5,0.5],[0.9,0.9]]"), Plane::Picture, "one line"),
+            (zone("a", "[[2,3],[2,3],[2,3]]"), Plane::Floor, "one line"),
             (zone("", triangle), Plane::Picture, "no name"),
             (zone("a\\tb", triangle), Plane::Picture, "no name"),
             ((0..33).map(|i| zone(&i.to_string(), triangle)).collect(), Plane::Floor, "33 zones, 32 at most"),
@@ -214,7 +231,11 @@ mod tests {
             let error = Zones::parse(&text, plane).unwrap_err();
             assert!(error.contains(told), "{text}: {error}");
         }
-        assert!(Zones::parse(&zone("a", "[[-3,0],[640,480],[1,1]]"), Plane::Floor).is_ok());
+        for polygon in
+            ["[[-3,0],[640,480],[1,1]]", "[[0,0],[1,1],[1,0],[0,1]]", "[[0,0],[0.5,0],[1,0],[1,0.01]]"]
+        {
+            assert!(Zones::parse(&zone("a", polygon), Plane::Floor).is_ok(), "{polygon}");
+        }
         let most: String = (0..32).map(|i| zone(&i.to_string(), triangle)).collect();
         assert_eq!(Zones::parse(&most, Plane::Picture).unwrap().zones.len(), 32);
     }
