@@ -6,6 +6,7 @@ mod cli {
     pub mod films;
     pub mod images;
     pub mod metres;
+    mod shown;
 }
 
 use std::process::ExitCode;

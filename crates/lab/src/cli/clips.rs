@@ -8,6 +8,8 @@ use anyhow::{Context, bail};
 use posewire::progress::{Progress, say};
 use posewire_lab::clips::{self, ClipSet};
 
+use super::shown::show;
+
 /// Accuracy, jitter and lag of every smoother on clips
 ///
 /// Each filter's setting is chosen on the train clips, for every budget of added lag, and reported on the val clips.
@@ -62,7 +64,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         let names = families.iter().map(|f| f.name.as_str()).collect::<Vec<_>>().join(", ");
         let family = families.iter().find(|f| f.name == *name);
         let family = family.with_context(|| format!("there is no filter '{name}' here: {names}"))?;
-        println!("{}", clips::table(&train, &clips::every_setting(&train, family)));
+        show(clips::table(&train, &clips::every_setting(&train, family)))?;
     }
     say(format_args!(
         "choosing settings of {} filters on {}, then measuring them on {} more sets",
@@ -81,13 +83,13 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         let progress = Progress::start(format!("measuring on {}", val.name));
         let rows = clips::compare(val, &choices);
         drop(progress);
-        println!("{}", clips::table(val, &rows));
         if let Some(out) = &args.out {
             clips::draw_curves(&val.name, &rows, &out.join(format!("{}.png", val.name)))?;
             let figures = out.join(format!("{}.json", val.name));
             fs::write(&figures, serde_json::to_string_pretty(&rows)?)
                 .with_context(|| format!("cannot write {}", figures.display()))?;
         }
+        show(clips::table(val, &rows))?;
     }
     match &args.out {
         Some(out) => say(format_args!("curves and figures are in {}", out.display())),

@@ -173,14 +173,14 @@ pub fn run(mut args: Args) -> anyhow::Result<ExitCode> {
     if measured.is_empty() {
         return done.map(|()| ExitCode::SUCCESS);
     }
-    measured.print();
     files.figures(&measured.figures()?)?;
+    let shown = measured.print();
     let what = if done.is_ok() { "all figures" } else { "the figures of what was measured" };
     match &args.json {
         Some(path) => say(format_args!("{what} are in {}", path.display())),
         None => say(format_args!("--json FILE keeps the figures")),
     }
-    done.map(|()| ExitCode::SUCCESS)
+    done.and(shown).map(|()| ExitCode::SUCCESS)
 }
 
 /// Every setting and every other program on every set; what is measured before an error is kept.

@@ -10,6 +10,8 @@ use posewire::coco::{GroundTruth, Prediction};
 use posewire::progress::{Progress, say};
 use posewire_lab::images;
 
+use super::shown::show;
+
 /// Accuracy of results on labelled pictures: OKS-AP as COCO counts it, PCK with 95 % intervals
 ///
 /// PCK@t is the share of labelled body joints within t of the longer side of the person's labelled joints. Results come
@@ -66,7 +68,6 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         Progress::start(format!("measuring {} results on {} pictures", results.len(), truth.images.len()));
     let accuracy = images::measure(&truth, &results);
     drop(progress);
-    print!("{accuracy}");
     if let Some(path) = &args.plot {
         let name = args.results.file_stem().map_or_else(String::new, |n| n.to_string_lossy().into_owned());
         images::draw_curve(&format!("PCK of {name} with 95 % interval"), &accuracy.pck.curve)
@@ -77,6 +78,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         fs::write(path, serde_json::to_string_pretty(&accuracy)?)
             .with_context(|| format!("cannot write {}", path.display()))?;
     }
+    show(accuracy.to_string().trim_end())?;
     if args.json.is_none() {
         say(format_args!("--json FILE keeps all figures, --plot FILE.png draws the curve"));
     }

@@ -9,6 +9,8 @@ use posewire::progress::Progress;
 use posewire::{Config, Tracker};
 use posewire_lab::metres::{self, KNOWN, Measured, Row, Sample};
 
+use super::shown::show;
+
 /// Distances and places of rendered people: with their heights given, without, with the floor, and with the camera's height above it
 ///
 /// Frames go through the tracker as on the board. Everybody's place and height is exact; the films' bodies are those of adults above
@@ -53,14 +55,22 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         all.samples.iter_mut().zip(samples).for_each(|(all, samples)| all.extend(samples));
     }
     drop(progress);
-    println!(
-        "Of {} persons in frames those who are answered, with joints within a quarter of their extent in the mean, and placed:\n",
+    if let Some(mut file) = samples_file {
+        let lines = all.samples.iter().map(serde_json::to_string).collect::<Result<Vec<_>, _>>()?;
+        file.write_all(lines.join("\n").as_bytes()).with_context(cannot_write)?;
+    }
+    show(table(&all))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// A row for everything that may be known of the camera and every range of distances.
+fn table(all: &Measured) -> String {
+    let mut text = format!(
+        "Of {} persons in frames those who are answered, with joints within a quarter of their extent in the mean, and placed:\n\n\
+         | known | distance, m | persons in frames | median error % | 90 % within % | bias % | covers % | right, down, ahead |\n\
+         |---|---|---|---|---|---|---|---|",
         all.persons
     );
-    println!(
-        "| known | distance, m | persons in frames | median error % | 90 % within % | bias % | covers % | right, down, ahead |"
-    );
-    println!("|---|---|---|---|---|---|---|---|");
     for (known, samples) in KNOWN.into_iter().zip(&all.samples) {
         for [from, to] in RANGES_M {
             let part: Vec<Sample> =
@@ -74,14 +84,10 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
                 [from, 100.0] => format!("from {from}"),
                 [from, to] => format!("{from} to {to}"),
             };
-            println!(
-                "| {known} | {range} | {samples} | {median_percent:.1} | {p90_percent:.1} | {bias_percent:+.1} | {distance:.0} | {x:.0}, {y:.0}, {z:.0} |"
+            text += &format!(
+                "\n| {known} | {range} | {samples} | {median_percent:.1} | {p90_percent:.1} | {bias_percent:+.1} | {distance:.0} | {x:.0}, {y:.0}, {z:.0} |"
             );
         }
     }
-    if let Some(mut file) = samples_file {
-        let lines = all.samples.iter().map(serde_json::to_string).collect::<Result<Vec<_>, _>>()?;
-        file.write_all(lines.join("\n").as_bytes()).with_context(cannot_write)?;
-    }
-    Ok(ExitCode::SUCCESS)
+    text
 }

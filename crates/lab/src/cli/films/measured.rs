@@ -5,7 +5,9 @@ use posewire::progress::Progress;
 use posewire_lab::films::{self, Goal, Outcomes, Row};
 use serde_json::json;
 
-use super::{files::Files, sources::Films};
+use super::files::Files;
+use super::sources::Films;
+use crate::cli::shown::show;
 
 /// A set of films.
 struct Set {
@@ -48,13 +50,13 @@ impl Measured {
     }
 
     /// Prints the tables.
-    pub fn print(&self) {
-        for set in &self.sets {
-            println!("{}", films::table(&set.name, &set.rows));
-        }
-        for (set, setting, goals) in self.goals.iter().flatten() {
-            println!("{}", films::goals_table(set, setting, goals));
-        }
+    ///
+    /// # Errors
+    /// As [`show`].
+    pub fn print(&self) -> anyhow::Result<()> {
+        self.sets.iter().try_for_each(|set| show(films::table(&set.name, &set.rows)))?;
+        let mut goals = self.goals.iter().flatten();
+        goals.try_for_each(|(set, setting, goals)| show(films::goals_table(set, setting, goals)))
     }
 
     /// All figures as they are kept, JSON.
