@@ -121,6 +121,11 @@ impl Synthetic {
         self.film.truth().iter().map(|person| person.joints.each_ref().map(|j| j.camera_m))
     }
 
+    /// By person: whether any pixel of the frame shows them, as it may of whoever has no joint in it.
+    pub fn are_shown(&self) -> impl Iterator<Item = bool> {
+        self.film.truth().iter().map(|person| person.area_px > 0.0)
+    }
+
     /// How tall everybody is, sole to crown, metres.
     pub fn heights_m(&self) -> impl Iterator<Item = f32> {
         self.film.heights_m()

@@ -29,6 +29,9 @@ pub struct IdentityRules {
     pub memory_us: i64,
     /// A person unseen for longer is forgotten: who comes back from another room is back within half a minute.
     pub clothes_memory_us: i64,
+    /// Whoever comes back after longer out of sight must be as sure as a newcomer, whatever they were before: books in the clothes of
+    /// somebody who left got their identity. 1 s: from behind somebody else a person comes bit by bit.
+    pub score_memory_us: i64,
     /// Share of the similarity that other clothes take away. 0: clothes say nothing of who is where.
     pub clothes_share: f32,
     /// Clothes less alike than this, 0..=1, are another person's.
@@ -68,6 +71,7 @@ impl Default for IdentityRules {
             forecast_us: 250_000,
             memory_us: 3_000_000,
             clothes_memory_us: 20_000_000,
+            score_memory_us: 1_000_000,
             clothes_share: 0.4,
             unlike: 0.4,
             alike: 0.65,

@@ -82,6 +82,10 @@ impl Identities {
         for (track, detection) in self.tracks.iter_mut().zip(&*detection_of) {
             let Some(t) = track else { continue };
             match detection {
+                // How sure they were long ago says nothing of who is there now.
+                Some((d, _)) if shown.at_us.saturating_sub(t.seen_us) > rules.score_memory_us => {
+                    t.score = shown.detections[*d].score;
+                }
                 Some((d, _)) => t.score += NEWEST_SHARE * (shown.detections[*d].score - t.score),
                 // A newcomer must be seen in every frame until they are somebody.
                 None if t.id == 0 => *track = None,

@@ -43,6 +43,19 @@ fn a_ghost_ends_and_a_person_half_hidden_stays() {
 }
 
 #[test]
+fn whoever_comes_back_after_long_is_as_sure_as_a_newcomer_and_after_a_moment_need_not_be() {
+    for (frames_away, is_back) in [(25, true), (45, false)] {
+        let mut tracker = Identities::new(IdentityRules::of(true));
+        let gone = vec![vec![]; frames_away];
+        let ids = follow(&mut tracker, 0, [scored(&[0.9; 30]), gone, scored(&[0.1; 5])].concat());
+        assert_eq!(ids.last().unwrap().len() == 1, is_back, "away for {frames_away} frames: {ids:?}");
+        // Then they do come.
+        let ids = follow(&mut tracker, ids.len() as i64 * FRAME_US, scored(&[0.9; 2]));
+        assert_eq!(ids[1][&0], 1);
+    }
+}
+
+#[test]
 fn a_newcomers_pose_is_theirs_though_the_frame_does_not_show_who_stands_beside_them() {
     let at = |x: f32, score: f32| Keypoints { score, ..walker(x, 200.0, 150.0, 0.0) };
     // Frames of a camera come a little sooner or later than the last one did.

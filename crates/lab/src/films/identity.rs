@@ -55,9 +55,9 @@ pub(super) fn count(moments: &[Moment], pairs: &[pairing::Pairs], is_complete: b
         let persons: Vec<usize> = (0..moment.truth.len()).filter(|&i| moment.truth[i].counts()).collect();
         let all = moment.answer.persons.iter().flatten().count();
         let answers: Vec<usize> = (0..all)
-            .filter(|&a| match pairs.nearest[a] {
-                Some(i) => moment.truth[i].counts() || persons.iter().any(|&p| pairs.answer_of[p] == Some(a)),
-                None => is_complete,
+            .filter(|&a| {
+                let is_someones = persons.iter().any(|&p| pairs.answer_of[p] == Some(a));
+                is_someones || pairs.nearest[a].map_or(is_complete, |i| moment.truth[i].counts())
             })
             .collect();
         counts.truths += persons.len() as f64;

@@ -123,7 +123,7 @@ pub struct TruePerson {
     pub id: u32,
     /// `None` where not known or outside the picture.
     pub joints: [Option<TrueJoint>; JOINTS],
-    /// Joints outside the picture, pixels of the frame; `None` where not known.
+    /// Joints outside the picture of somebody of whom it shows anything, pixels of the frame; `None` where not known.
     pub beyond_px: [Option<[f64; 2]>; JOINTS],
     /// Camera space: right, down, ahead; metres. `None` where not known.
     pub joints_m: Option<[[f32; 3]; JOINTS]>,

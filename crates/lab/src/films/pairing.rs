@@ -17,7 +17,7 @@ pub(super) const MIN_CLOSENESS: f64 = 0.4;
 pub(super) struct Pairs {
     /// By true person: the place of their answer among the frame's.
     pub answer_of: Vec<Option<usize>>,
-    /// By answer: the true person whom it is closest to, if it is close at all; or whom the picture's edge cuts off there.
+    /// By answer: the true person whom it is closest to, if it is close at all; the picture's edge may cut them off there.
     pub nearest: [Option<usize>; MAX_PERSONS],
 }
 
@@ -27,14 +27,15 @@ pub(super) fn closeness(person: &TruePerson, answer: &TrackedPerson) -> f64 {
     closeness_of(|j| person.joints[j].map(|joint| joint.at_px), person.extent_px(), answer)
 }
 
-/// The same by joints beyond the picture's edge too: an answer of a person of whom the picture shows a leg is theirs, though only
-/// its foot can be compared in the picture. 0 of anybody who is to be found, and of whom no joint is in the picture.
-fn closeness_beyond(person: &TruePerson, answer: &TrackedPerson) -> f64 {
-    if person.counts() || person.joints.iter().all(Option::is_none) {
-        return 0.0;
-    }
-    let place = |j: usize| person.joints[j].map(|joint| joint.at_px).or(person.beyond_px[j]);
-    closeness_of(place, extent_px((0..JOINTS).filter_map(place)), answer)
+/// How close an answer is to whomever it may be of, whether or not they have another: in halves of the smaller of both extents, or a
+/// figure in the shelf beside somebody tall would be theirs. Of anybody who need not be found joints beyond the picture's edge
+/// count, too: of whom it shows a leg, only the foot could be compared in the picture.
+fn closeness_to_any(person: &TruePerson, answer: &TrackedPerson) -> f64 {
+    let beyond = |j: usize| person.beyond_px[j].filter(|_| !person.counts());
+    let place = |j: usize| person.joints[j].map(|joint| joint.at_px).or(beyond(j));
+    let told = (0..JOINTS).filter(|&j| answer.forecast.state[j] != JointState::Absent);
+    let told_px = extent_px(told.map(|j| answer.forecast.places_px[0][j].map(f64::from)));
+    closeness_of(place, extent_px((0..JOINTS).filter_map(place)).min(told_px), answer)
 }
 
 fn closeness_of(place: impl Fn(usize) -> Option<[f64; 2]>, extent_px: f64, answer: &TrackedPerson) -> f64 {
@@ -80,10 +81,9 @@ pub(super) fn pair(moments: &[Moment]) -> Vec<Pairs> {
             pairs.answer_of[rows[row]] = Some(columns[column]);
         }
         for (a, nearest) in pairs.nearest.iter_mut().enumerate().take(answers.len()) {
-            let closest = (0..truth.len()).max_by(|&i, &k| close[i][a].total_cmp(&close[k][a]));
-            let beyond = |&i: &usize| closeness_beyond(&truth[i], answers[a]) >= MIN_CLOSENESS;
-            *nearest =
-                closest.filter(|&i| close[i][a] >= MIN_CLOSENESS).or_else(|| (0..truth.len()).find(beyond));
+            let all = truth.iter().map(|person| closeness_to_any(person, answers[a])).enumerate();
+            let closest = all.max_by(|(_, one), (_, other)| one.total_cmp(other));
+            *nearest = closest.filter(|(_, closeness)| *closeness >= MIN_CLOSENESS).map(|(i, _)| i);
         }
         for (person, a) in truth.iter().zip(&pairs.answer_of) {
             if let Some(track) = a.map(|a| answers[a].track_id) {

@@ -153,8 +153,8 @@ impl Film for Rendered {
             }
         };
         let at_px = |k: Keypoint| [k.x_px, k.y_px].map(f64::from);
-        let truth = self.clip.truth().iter().zip(self.clip.truth_m());
-        let persons = truth.zip(1..).map(|((person, joints_m), id)| TruePerson {
+        let truth = self.clip.truth().iter().zip(self.clip.truth_m()).zip(self.clip.are_shown());
+        let persons = truth.zip(1..).map(|(((person, joints_m), is_shown), id)| TruePerson {
             id,
             joints_m: Some(joints_m),
             joints: person.joints.map(|k| {
@@ -162,7 +162,7 @@ impl Film for Rendered {
             }),
             // Behind the camera a joint has no place.
             beyond_px: std::array::from_fn(|j| {
-                let is_beyond = person.joints[j].score <= 0.0 && joints_m[j][2] > NEAREST_M;
+                let is_beyond = is_shown && person.joints[j].score <= 0.0 && joints_m[j][2] > NEAREST_M;
                 is_beyond.then(|| at_px(person.joints[j]))
             }),
         });

@@ -180,9 +180,26 @@ fn an_answer_of_somebody_of_whom_the_picture_shows_a_foot_is_no_ghost() {
         score.ghosts.sum
     };
     assert_eq!((ghosts(leaving(2), 590.0), ghosts(leaving(2), 300.0)), (0.0, 1.0));
-    assert_eq!(ghosts(leaving(0), 590.0), 1.0, "the picture shows nobody any more");
+    assert_eq!(ghosts(leaving(0), 590.0), 0.0, "an elbow's skin may be all that is in it");
+    let gone = TruePerson { beyond_px: [None; JOINTS], ..leaving(0) };
+    assert_eq!(ghosts(gone, 590.0), 1.0, "the picture shows nobody any more");
     let unknown = TruePerson { beyond_px: [None; JOINTS], ..leaving(2) };
     assert_eq!(ghosts(unknown, 590.0), 1.0, "two joints alone say nobody's place");
+}
+
+/// By the tall person's extent each joint of the figure is but a third of it off.
+#[test]
+fn a_small_figure_beside_somebody_tall_is_a_ghost_and_no_double() {
+    let mut tall = person(1, 100.0, 100.0);
+    for at_px in tall.joints.iter_mut().flatten().map(|joint| &mut joint.at_px) {
+        *at_px = [100.0 + 4.0 * (at_px[0] - 100.0), 100.0 + 4.0 * (at_px[1] - 100.0)];
+    }
+    let mut theirs = answer(1, 100.0, 100.0);
+    for (place, joint) in theirs.forecast.places_px[0].iter_mut().zip(&tall.joints) {
+        *place = joint.expect("all are known").at_px.map(|v| v as f32);
+    }
+    let (score, _) = counted(&[moment(0, vec![tall], &[theirs, answer(2, 230.0, 220.0)])], true);
+    assert_eq!((score.ghosts.sum, score.doubles.sum), (1.0, 0.0));
 }
 
 #[test]

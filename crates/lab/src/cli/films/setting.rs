@@ -107,12 +107,13 @@ fn with_rules(mut rules: IdentityRules, said: &str) -> anyhow::Result<IdentityRu
             "within_score" => &mut rules.within_score,
             "unseen_score" => &mut rules.unseen_score,
             "edge_score" => &mut rules.edge_score,
-            "told_ms" | "hidden_ms" | "silence_ms" | "forecast_ms" => {
+            "told_ms" | "hidden_ms" | "silence_ms" | "forecast_ms" | "score_memory_ms" => {
                 let rule = match name {
                     "told_ms" => &mut rules.told_us,
                     "hidden_ms" => &mut rules.hidden_us,
                     "silence_ms" => &mut rules.silence_us,
-                    _ => &mut rules.forecast_us,
+                    "forecast_ms" => &mut rules.forecast_us,
+                    _ => &mut rules.score_memory_us,
                 };
                 *rule = (1000.0 * value) as i64;
                 continue;
@@ -122,7 +123,7 @@ fn with_rules(mut rules: IdentityRules, said: &str) -> anyhow::Result<IdentityRu
             "alike" => &mut rules.alike,
             _ => bail!(
                 "--rules {word}: there are min_score, newcomer_score, sure_score, kept_score, within_score, unseen_score, edge_score, \
-                 told_ms, hidden_ms, silence_ms, forecast_ms, clothes_share, unlike and alike"
+                 told_ms, hidden_ms, silence_ms, forecast_ms, score_memory_ms, clothes_share, unlike and alike"
             ),
         };
         *rule = value;
