@@ -72,6 +72,19 @@ fn ended(frames: u64) -> String {
     }
 }
 
+/// A recording's lengths are written last, at its beginning; and a pipe that nobody reads could not even be opened.
+fn refuse_pipe(path: &Path) -> io::Result<()> {
+    #[cfg(unix)]
+    if std::fs::metadata(path).is_ok_and(|there| std::os::unix::fs::FileTypeExt::is_fifo(&there.file_type()))
+    {
+        let why = "it is a pipe, and a recording is completed at its beginning: name a file";
+        return Err(io::Error::new(io::ErrorKind::NotSeekable, why));
+    }
+    #[cfg(not(unix))]
+    let _ = path;
+    Ok(())
+}
+
 /// A recording under way.
 pub struct Recording {
     path: PathBuf,
@@ -104,7 +117,8 @@ impl Recording {
     /// # Errors
     /// [`RecordError::Create`].
     pub fn create(path: &Path, nominal_fps: f32) -> Result<Self, RecordError> {
-        let file = Replacement::create_alone(path)
+        let file = refuse_pipe(path)
+            .and_then(|()| Replacement::create_alone(path))
             .map_err(|source| RecordError::Create { path: path.to_owned(), source })?;
         Ok(Self {
             path: path.to_owned(),

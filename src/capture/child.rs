@@ -32,6 +32,9 @@ const RAN_WELL_US: i64 = 10_000_000;
 
 /// Why a program is no use any more that ended by itself.
 const ENDED: &str = "ended";
+/// Of a program that is content and gave none.
+const NO_PICTURE: &str =
+    "it gave no picture; an address has to be that of a stream, not of a single picture or a short film";
 
 /// How long a program has to end by itself. Cameras that are killed may stay taken.
 const GOODBYE: Duration = Duration::from_millis(500);
@@ -185,7 +188,12 @@ impl<K: Clock> ChildCamera<K> {
             self.retry_later();
             self.counters = self.counted(&running);
             let said = self.launch.without_secrets(&running.stderr_tail.last_line());
-            let said = if said.is_empty() { String::new() } else { format!(": {said}") };
+            let ended_well = own.is_some_and(|status| status.success()) && running.last_frame_us.is_none();
+            let said = match said.is_empty() {
+                true if ended_well => format!(": {NO_PICTURE}"),
+                true => String::new(),
+                false => format!(": {said}"),
+            };
             self.why = format!("{}: {} {why}{status}{said}", self.launch.name, running.program).into();
         }
         self.lost()

@@ -26,8 +26,9 @@ use posewire::pipeline::{Options, Parts, Pipeline, Session};
 use posewire::progress::{Progress, say};
 use posewire::telemetry::alloc::Allocations;
 use posewire::telemetry::{Histogram, Stage, Summary, board};
-use posewire::{files, infer, models};
+use posewire::{config, files, infer, models};
 
+use super::Usage;
 use cable::Cable;
 use report::{Network, Report};
 
@@ -52,7 +53,7 @@ Examples:
   posewire bench --network --model nano")]
 pub struct Args {
     /// How long to measure, after 2 s of warming up
-    #[arg(long, value_name = "S", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "S", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=86_400))]
     seconds: u64,
     /// A folder of pictures or a video instead of the built-in clip; where it ends sooner, less is measured
     #[arg(long, value_name = "PATH")]
@@ -73,6 +74,8 @@ pub struct Args {
 
 pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     // What cannot be used is said before anything is measured.
+    let named = config::Models { keypoints: args.model.clone(), ..config::Models::default() };
+    models::check_names(&named).map_err(|e| Usage(format!("{e:#}")))?;
     if let Some(path) = &args.replay {
         capture::replay::open_clip(path)?;
     }

@@ -11,7 +11,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use anyhow::Context;
-use clap::error::{ContextKind, ContextValue};
+use clap::error::{ContextKind, ContextValue, ErrorKind as ArgumentError};
 use clap::{CommandFactory, Parser, Subcommand};
 use env_logger::{Target, WriteStyle};
 use posewire::capture::replay::folder::is_picture;
@@ -165,7 +165,16 @@ fn parsed(arguments: Vec<OsString>) -> Result<Cli, clap::Error> {
         {
             error.insert(ContextKind::InvalidValue, ContextValue::String("…".into()));
         }
-        error
+        match error.get(ContextKind::InvalidSubcommand) {
+            Some(ContextValue::String(word)) if Path::new(word).exists() => {
+                let what = format!(
+                    "'{word}' is there, and no photo or video by its name (.jpg, .png, .avi, .mp4 and the like): \
+                     posewire run --replay FILE tries it as a video; convert a photo to JPEG or PNG"
+                );
+                command().error(ArgumentError::InvalidSubcommand, what)
+            }
+            _ => error,
+        }
     })
 }
 
@@ -210,6 +219,16 @@ fn check_ending(output: &Path, ending: &str) -> Result<(), Usage> {
         return Ok(());
     }
     Err(Usage(format!("{}: give the file a name that ends in .{ending}", output.display())))
+}
+
+/// `word` as a shell takes it for one, to be copied.
+fn quoted(word: &Path) -> String {
+    let word = word.to_string_lossy();
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "._/-+:@%".contains(c);
+    match !word.is_empty() && word.chars().all(is_plain) {
+        true => word.into_owned(),
+        false => format!("'{}'", word.replace('\'', r"'\''")),
+    }
 }
 
 /// Says in the log what is watched.
@@ -270,6 +289,16 @@ mod tests {
             let told = super::parsed(words.into()).unwrap_err().to_string();
             assert!(told.contains("--mqtt <URL>") && !told.contains("secret"), "{told}");
         }
+    }
+
+    #[test]
+    fn a_name_is_shown_as_a_shell_takes_it_for_one_word() {
+        let quoted = |name: &str| super::quoted(Path::new(name));
+        assert_eq!(quoted("a/clip-1.avi"), "a/clip-1.avi");
+        assert_eq!(
+            [quoted("my clip.avi"), quoted("it's"), quoted("")],
+            ["'my clip.avi'", r"'it'\''s'", "''"]
+        );
     }
 
     #[test]

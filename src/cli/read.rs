@@ -120,7 +120,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     let c = reader.counters();
     say(format_args!(
         "{} moments, {} missed, {} incomplete; {} packets, {} doubled or late, {} damaged frames, {} of unknown type or version; the port was lost {} times",
-        c.moments.given,
+        args.frames.unwrap_or(u64::MAX) - left,
         c.moments.missed,
         c.moments.incomplete,
         c.wire.packets,

@@ -120,6 +120,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     }
     drop((progress, held));
     take.finish(&args.out, &info.name)?;
+    let out = super::quoted(&args.out);
     say(format_args!("track it, always with the same poses: posewire run {out} --no-drop --jsonl poses.jsonl"));
     Ok(ExitCode::SUCCESS)
 }

@@ -51,7 +51,7 @@ Examples:
   posewire run --replay clip.avi --frames all --no-drop --jsonl poses.jsonl
   posewire run clip.avi --no-drop --mcap poses.mcap --mcap-pixels
   posewire run --zones zones.toml --events - | while read event; do echo $event; done
-  ffmpeg -i clip.mp4 -f yuv4mpegpipe -pix_fmt yuv420p - | posewire run --replay -
+  ffmpeg -i clip.mp4 -f yuv4mpegpipe -pix_fmt yuv420p - | posewire run --replay - --no-drop
   posewire run --synthetic --inject camera.drop=0.1,camera.unplug=0.005 --display terminal")]
 pub struct Args {
     /// What to watch: a video, a folder of pictures, "-" for a pipe, a camera's device or address

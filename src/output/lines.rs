@@ -168,11 +168,18 @@ fn not_these(what: &str) -> io::Error {
 /// Cuts off the half line that a pulled plug left. Lines follow only what begins with JSON as they do, and a table goes on only under its
 /// own names: anything else, a table or a film, they would ruin.
 fn end_last_line(path: &Path, mut file: &File, shape: Shape<'_>) -> io::Result<()> {
-    let bytes = file.metadata()?.len();
-    if !file.metadata()?.is_file() || bytes == 0 {
+    if !file.metadata()?.is_file() {
         return Ok(());
     }
     let mut reader = File::open(path)?;
+    let bytes = without_zeros(&mut reader)?;
+    if bytes < file.metadata()?.len() {
+        file.set_len(bytes)?;
+    }
+    if bytes == 0 {
+        return Ok(());
+    }
+    reader.rewind()?;
     let names = shape.first_row;
     if !names.is_empty() {
         let mut first = Vec::new();
@@ -205,6 +212,24 @@ fn end_last_line(path: &Path, mut file: &File, shape: Shape<'_>) -> io::Result<(
     }
 }
 
+/// Length of a file without the zeros at its end: what a pulled plug leaves where a file had grown and its blocks were not written.
+fn without_zeros(reader: &mut File) -> io::Result<u64> {
+    const BLOCK_BYTES: u64 = 1 << 16;
+    let mut end = reader.metadata()?.len();
+    let mut block = Vec::new();
+    while end > 0 {
+        let start = end.saturating_sub(BLOCK_BYTES);
+        block.clear();
+        reader.seek(SeekFrom::Start(start))?;
+        reader.take(end - start).read_to_end(&mut block)?;
+        if let Some(last) = block.iter().rposition(|&byte| byte != 0) {
+            return Ok(start + last as u64 + 1);
+        }
+        end = start;
+    }
+    Ok(0)
+}
+
 fn rotate(file: &mut files::LinesFile, path: &Path, at_bytes: u64) -> io::Result<()> {
     let now = file.as_file().metadata()?;
     if now.is_file() && now.len() >= at_bytes {
@@ -229,6 +254,21 @@ mod tests {
         let shape = Shape { first_row: b"", beginning: b"{\"seq\":", longest: 20 };
         Lines::open("--jsonl", &path, Existing::Append, shape).unwrap();
         assert_eq!(std::fs::read_to_string(&path).unwrap(), whole);
+    }
+
+    #[test]
+    fn zeros_that_a_pulled_plug_left_are_cut_off_with_the_half_line_before_them() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("poses");
+        let shape = Shape { first_row: b"", beginning: b"{\"seq\":", longest: 20 };
+        let whole = "{\"seq\":1}\n".repeat(3);
+        for (before, kept) in [("", ""), (&*whole, &*whole), (&*format!("{whole}{{\"se"), &*whole)] {
+            for zeros in [1, 300, 1 << 16, 200_000] {
+                std::fs::write(&path, [before.as_bytes(), &vec![0; zeros]].concat()).unwrap();
+                Lines::open("--jsonl", &path, Existing::Append, shape).unwrap();
+                assert_eq!(std::fs::read_to_string(&path).unwrap(), kept, "{zeros} zeros");
+            }
+        }
     }
 
     #[test]

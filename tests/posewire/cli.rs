@@ -104,6 +104,19 @@ fn a_wrong_command_line_ends_with_2_and_names_the_nearest_word() {
     let out = posewire(&["completion"]);
     assert_eq!(out.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&out.stderr).contains("completions"));
+    // A file is no wrong word.
+    let folder = tempfile::tempdir().unwrap();
+    let photo = folder.path().join("photo.heic");
+    std::fs::write(&photo, "").unwrap();
+    let out = posewire(&[photo.to_str().unwrap()]);
+    let said = String::from_utf8_lossy(&out.stderr);
+    assert_eq!(out.status.code(), Some(2), "{said}");
+    assert!(
+        said.contains("photo.heic") && said.contains("convert") && !said.contains("unrecognized"),
+        "{said}"
+    );
+    let out = posewire(&["bench", "--model", "smal"]);
+    assert_eq!(out.status.code(), Some(2), "a network that there is not is a wrong command line too");
 }
 
 #[test]

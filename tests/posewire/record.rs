@@ -54,6 +54,20 @@ fn a_recording_holds_every_frame_as_it_came() {
 }
 
 #[test]
+fn a_recording_into_a_pipe_is_refused_and_waits_for_nobody() {
+    let folder = tempfile::tempdir().unwrap();
+    let pipe = folder.path().join("my pipe.avi");
+    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let out = Command::new(env!("CARGO_BIN_EXE_posewire"))
+        .args(["record", "--synthetic", "--frames", "2"])
+        .arg(&pipe)
+        .output()
+        .unwrap();
+    let told = String::from_utf8(out.stderr).unwrap();
+    assert!(out.status.code() == Some(1) && told.contains("it is a pipe"), "{told}");
+}
+
+#[test]
 fn a_full_disk_ends_a_recording_that_can_still_be_read() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("clip.avi");

@@ -124,9 +124,16 @@ impl Replacement {
     pub fn create(path: &Path) -> io::Result<Self> {
         // By its name it would be opened once more, or another file put in its place.
         #[cfg(unix)]
-        if is_stdout(path) && path.is_absolute() {
+        if is_stdout(path) {
             let (file, path) = (stdout()?, path.to_owned());
             return Ok(Self { file, path, beside: None, existing: Existing::Replace, earlier: None });
+        }
+        // Else it would come out when the file takes its place.
+        if path.as_os_str().as_encoded_bytes().ends_with(b"/") {
+            return Err(io::Error::new(
+                io::ErrorKind::IsADirectory,
+                "that is a folder's name: give the file one",
+            ));
         }
         let before = match fs::metadata(path) {
             Ok(before) => Some(before),
@@ -182,9 +189,13 @@ impl Replacement {
             let chance = rest.and_then(|rest| rest.strip_suffix(b".part"));
             chance.is_some_and(|chance| !chance.contains(&b'.')) && own.file_name() != Some(name)
         };
+        let is_locked = |file: File| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock));
+        // Lines are written to the place itself.
+        if File::open(&self.path).is_ok_and(is_locked) {
+            return Err(io::Error::new(io::ErrorKind::ResourceBusy, BUSY));
+        }
         for entry in fs::read_dir(own.parent().unwrap_or(Path::new(".")))? {
             let entry = entry?;
-            let is_locked = |file: File| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock));
             if is_other(&entry.file_name()) && File::open(entry.path()).is_ok_and(is_locked) {
                 return Err(io::Error::new(io::ErrorKind::ResourceBusy, BUSY));
             }

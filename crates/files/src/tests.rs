@@ -44,6 +44,28 @@ fn two_do_not_make_one_file_at_a_time() {
     assert!(two.iter().all(Result::is_ok), "a device is anybody's");
 }
 
+#[cfg(unix)]
+#[test]
+fn whoever_writes_lines_to_a_place_keeps_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("poses");
+    let mut lines = LinesFile::open(&path, Existing::Append).unwrap();
+    lines.write_all(b"one\n").unwrap();
+    assert_eq!(Replacement::create_alone(&path).unwrap_err().kind(), io::ErrorKind::ResourceBusy);
+    drop(lines);
+    drop(Replacement::create_alone(&path).unwrap());
+    assert_eq!(fs::read_to_string(&path).unwrap(), "one\n");
+}
+
+#[test]
+fn a_folders_name_is_no_files() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = format!("{}/new/", folder.path().display());
+    let refused = Replacement::create(Path::new(&path)).unwrap_err();
+    assert!(refused.to_string().contains("folder's name"), "{refused}");
+    assert_eq!(fs::read_dir(&folder).unwrap().count(), 0);
+}
+
 #[test]
 fn what_the_disk_does_not_take_takes_no_place_and_says_where_it_is() {
     let folder = tempfile::tempdir().unwrap();

@@ -88,7 +88,7 @@ pub fn clip_of(
 }
 
 const NEITHER: &str = "neither JPEGs nor Y4M in this stream; let ffmpeg convert it: \
-                       ffmpeg -i INPUT -f yuv4mpegpipe -pix_fmt yuv420p - | posewire run --replay -";
+                       ffmpeg -i INPUT -f yuv4mpegpipe -pix_fmt yuv420p - | posewire run --replay - --no-drop";
 
 #[cfg(test)]
 mod tests {

@@ -111,8 +111,8 @@ pub fn run(args: &Labelled) -> anyhow::Result<ExitCode> {
     ));
     say(format_args!(
         "measure them: posewire eval images --coco {} --results {}",
-        args.coco.display(),
-        args.out.display()
+        cli::quoted(&args.coco),
+        cli::quoted(&args.out)
     ));
     if unread > 0 {
         anyhow::bail!("{unread} of {} pictures failed", truth.images.len());

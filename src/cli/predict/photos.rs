@@ -51,6 +51,10 @@ pub fn run(
     let photos = listed(named)?;
     let folder = match (out, named) {
         (Some(folder), _) => {
+            if files::is_stdout(folder) {
+                let what = "drawn photos go into a folder: name one";
+                return Err(Usage(format!("--out {}: {what}", folder.display())).into());
+            }
             fs::create_dir_all(folder)
                 .with_context(|| format!("--out {}: cannot be made", folder.display()))?;
             Some(folder)
