@@ -25,14 +25,27 @@ pub use client::Client;
 #[cfg(feature = "client")]
 pub use discovery::Entities;
 
-/// What topics may hold without meaning something else; empty takes the machine's name.
+/// What topics and Home Assistant's ids may hold without meaning something else; empty takes the machine's name. Two names that differ in
+/// letters beyond ASCII stay two: such a one ends in four digits that stand for it.
 #[cfg(feature = "client")]
 pub fn topic_part(name: &str) -> String {
     let of_machine = if name.is_empty() { names::of_this_machine() } else { String::new() };
     let name = if name.is_empty() { &*of_machine } else { name };
     let kept: String =
         name.chars().map(|c| if c.is_ascii_alphanumeric() || "-_".contains(c) { c } else { '_' }).collect();
-    if kept.is_empty() { "posewire".into() } else { kept }
+    match () {
+        () if kept.is_empty() => "posewire".into(),
+        () if !name.is_ascii() => format!("{kept}-{:04x}", digest(name)),
+        () => kept,
+    }
+}
+
+/// FNV-1a of 32 bits, folded to 16: the same on every machine.
+#[cfg(feature = "client")]
+fn digest(name: &str) -> u32 {
+    let hash =
+        name.bytes().fold(0x811c_9dc5_u32, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193));
+    (hash >> 16) ^ (hash & 0xffff)
 }
 
 #[cfg(all(test, feature = "client"))]
@@ -41,7 +54,10 @@ mod tests {
 
     #[test]
     fn a_name_means_nothing_to_a_topic() {
-        assert_eq!(topic_part("hall/+#$ é-1"), "hall______-1");
+        assert_eq!(topic_part("hall/+#$ -1"), "hall_____-1");
+        let [kitchen, hall] = ["台所", "玄関"].map(topic_part);
+        assert!(kitchen != hall && kitchen.starts_with("__-") && kitchen.is_ascii(), "{kitchen}, {hall}");
+        assert_eq!(topic_part(&kitchen), kitchen);
         let own = topic_part("");
         assert!(!own.is_empty() && own == topic_part(&own), "{own}");
     }

@@ -42,9 +42,17 @@ impl PngFiles {
             // The directory must be there now rather than fail at the first frame.
             let folder = file.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
             fs::metadata(folder).map_err(fatal)?;
+            if file.is_dir() {
+                return Err(fatal(io::Error::new(
+                    io::ErrorKind::IsADirectory,
+                    "it is a folder: name a file in it",
+                )));
+            }
+            may_be_written(folder).map_err(fatal)?;
             Target::Newest { beside: file.with_extension("png.new"), file }
         } else {
             fs::create_dir_all(path).map_err(fatal)?;
+            may_be_written(path).map_err(fatal)?;
             let there = numbered(path).map_err(fatal)?;
             if there > 0 {
                 let folder = path.display();
@@ -84,6 +92,11 @@ impl Surface for PngFiles {
         };
         write.map_err(|e| full(to, e))
     }
+}
+
+/// Else the first picture would show it, after the networks were loaded.
+fn may_be_written(folder: &Path) -> io::Result<()> {
+    tempfile::tempfile_in(folder).map(drop)
 }
 
 /// How many pictures of a run before are in `folder`.
@@ -138,6 +151,15 @@ mod tests {
             assert!(fs::read(&file).unwrap().starts_with(b"\x89PNG"));
         }
         assert_eq!(fs::read_dir(folder.path().join("usb")).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn a_folder_is_no_newest_picture() {
+        let folder = tempfile::tempdir().unwrap();
+        let named = folder.path().join("live.png");
+        fs::create_dir(&named).unwrap();
+        let refused = PngFiles::open(&named).err().unwrap();
+        assert!(refused.to_string().contains("live.png"), "{refused}");
     }
 
     #[test]
