@@ -105,6 +105,7 @@ fn read(
         Ok(clip) => clip,
         Err(why) => return why,
     };
+    let mut last_us = i64::MIN;
     loop {
         let mut frame = match clip.next() {
             Ok(frame) => frame,
@@ -112,7 +113,8 @@ fn read(
         };
         let light_us = arrival.and_then(|clock| light_us(&*clip, clock.now_us()));
         if let Some(clock) = arrival {
-            frame.captured_at_us = light_us.unwrap_or_else(|| clock.now_us());
+            last_us = not_before(light_us.unwrap_or_else(|| clock.now_us()), last_us);
+            frame.captured_at_us = last_us;
         }
         {
             let mut told = lock(told);
@@ -134,6 +136,12 @@ fn read(
             }
         }
     }
+}
+
+/// `at_us`, unless that is before the last frame's time: a frame's light may have fallen before the one before it arrived, of whose own
+/// light nothing was known.
+fn not_before(at_us: i64, last_us: i64) -> i64 {
+    if at_us < last_us { last_us + 1 } else { at_us }
 }
 
 /// When the newest frame's light fell, where the stream says so by the clock that is used here.
@@ -257,6 +265,11 @@ mod tests {
             assert_eq!(frame.captured_at_us, expected_us, "{told_us:?}");
             assert_eq!(stream.has_light(), Some(expected_us) == told_us);
         }
+    }
+
+    #[test]
+    fn a_frame_is_never_before_the_one_before_it() {
+        assert_eq!([not_before(5, i64::MIN), not_before(5, 5), not_before(5, 9)], [5, 5, 10]);
     }
 
     #[test]

@@ -217,7 +217,7 @@ impl Serial {
             if let Ok(pace) = Pace::new(&self.options) {
                 self.pace = pace;
             }
-            self.next_hello_at_us = now_us;
+            (self.next_hello_at_us, self.next_status_at_us) = (now_us, now_us);
             self.stall = Stall::default();
         }
         self.hear(now_us)?;

@@ -288,10 +288,11 @@ def main(arguments: list[str] | None = None) -> int:
         elapsed = Elapsed()
         is_live = not can_wait(args.source)
         for frame in frames_from(args.source, args.baud, say=say):
+            # Before an output is opened: whoever reads a pipe may keep it waiting.
+            now_us = time.monotonic_ns() // 1_000 if is_live else None
             if not outputs:
                 # Not before something comes: a source that is mistyped leaves an earlier recording as it is.
                 outputs = _open(args, elapsed)
-            now_us = time.monotonic_ns() // 1_000 if is_live else None
             if elapsed.at(frame.captured_us, now_us) >= args.seconds * 1e6 > 0:
                 break
             for path, recorder in outputs:
