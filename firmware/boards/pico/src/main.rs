@@ -87,7 +87,8 @@ async fn main(_spawner: Spawner) {
                 Either::Second(()) => break,
             }
         }
-        // Before the screen: what takes longer to draw than a line may be quiet is no end of a moment.
+        // A screen that cannot be written to is no reason to stop receiving.
+        let _ = screen.draw(receiver, &mut panel, now_us);
         loop {
             let n = receiver.answer(now_us(), &mut frame);
             if n == 0 {
@@ -96,8 +97,6 @@ async fn main(_spawner: Spawner) {
             // The ring takes several answers; only a host that stops us with CTS makes this wait, and then not for long.
             let _ = select(line.write_all(&frame[..n]), Timer::after(IDLE)).await;
         }
-        // A screen that cannot be written to is no reason to stop receiving.
-        let _ = screen.draw(receiver, &mut panel, now_us);
         // Only here, after everything has had its turn.
         watchdog.feed(WATCHDOG);
     }
