@@ -33,10 +33,12 @@ pub fn topic_part(name: &str) -> String {
     let name = if name.is_empty() { &*of_machine } else { name };
     let kept: String =
         name.chars().map(|c| if c.is_ascii_alphanumeric() || "-_".contains(c) { c } else { '_' }).collect();
-    match () {
-        () if kept.is_empty() => "posewire".into(),
-        () if !name.is_ascii() => format!("{kept}-{:04x}", digest(name)),
-        () => kept,
+    if kept.is_empty() {
+        "posewire".into()
+    } else if name.is_ascii() {
+        kept
+    } else {
+        format!("{kept}-{:04x}", digest(name))
     }
 }
 
