@@ -265,7 +265,7 @@ fn resident_kb() -> u64 {
 /// An hour at 30 a second, as fast as they go, to a page that takes them, one that does not, a program and a reader of events.
 #[cfg(target_os = "linux")]
 #[test]
-#[ignore = "run in a process of its own by the test after it"]
+#[ignore = "run in a process of its own, whose memory is measured, by the test after it"]
 fn an_hour_of_frames() {
     const FRAMES: u64 = 108_000;
     let tap = PictureTap::default();

@@ -26,7 +26,7 @@ pub use client::Client;
 pub use discovery::Entities;
 
 /// What topics and Home Assistant's ids may hold without meaning something else; empty takes the machine's name. Two names that differ in
-/// letters beyond ASCII stay two: such a one ends in four digits that stand for it.
+/// letters beyond ASCII stay two: such a one ends in four hexadecimal digits for it.
 #[cfg(feature = "client")]
 pub fn topic_part(name: &str) -> String {
     let of_machine = if name.is_empty() { names::of_this_machine() } else { String::new() };
